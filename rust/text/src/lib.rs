@@ -1,0 +1,12 @@
+//! The text room's Rust half: Hugging Face's `tokenizers` and `minijinja` behind a small C ABI.
+//! `src/text/ffi.h` is the C side of every `extern "C"` function here; the two change together.
+
+mod abi;
+mod clock;
+mod generation;
+mod json;
+mod methods;
+mod template;
+mod template_abi;
+mod tokenizer;
+mod tokenizer_abi;

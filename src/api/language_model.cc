@@ -1,0 +1,77 @@
+#include "lathe/language_model.h"
+
+#include <utility>
+
+#include "artifact/read.h"
+#include "executors/cpu/session.h"
+#include "executors/reference/evaluator_session.h"
+#include "text/text_model.h"
+
+namespace lathe {
+namespace {
+
+Runner make_runner(const Model& model, const OpenOptions& options) {
+  const auto pool = std::make_shared<ThreadPool>(thread_count(options.threads));
+  const auto session = [&](const Graph* graph) -> std::unique_ptr<Session> {
+    if (graph == nullptr) return nullptr;
+    if (options.executor == ExecutorKind::cpu) return make_cpu_session(*graph, pool);
+    return std::make_unique<ReferenceSession>(std::make_shared<const Graph>(*graph));
+  };
+  const Graph* prefill = options.mode == RunMode::kv ? nullptr : model.find(GraphRole::prefill);
+  return Runner(session(&model.graph(GraphRole::decode)), session(prefill), options.mode);
+}
+
+}  // namespace
+
+struct LanguageModel::Impl {
+  Model model;
+  TextModel text;
+  Runner runner;
+};
+
+LanguageModel::LanguageModel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+LanguageModel::~LanguageModel() = default;
+
+std::unique_ptr<LanguageModel> LanguageModel::open(const std::filesystem::path& artifact,
+                                                   const OpenOptions& options) {
+  Model model = read_model(artifact);
+  TextModel text = TextModel::open(model.text.tokenizer_json, model.text.tokenizer_config_json,
+                                   model.text.chat_template, artifact.string());
+  Runner runner = make_runner(model, options);
+  auto impl = std::make_unique<Impl>(Impl{std::move(model), std::move(text), std::move(runner)});
+  return std::unique_ptr<LanguageModel>(new LanguageModel(std::move(impl)));
+}
+
+std::vector<int64_t> LanguageModel::encode(std::string_view text) const {
+  return impl_->text.encode_prompt(text);
+}
+
+std::vector<int64_t> LanguageModel::encode_chat(const std::vector<ChatMessage>& messages) const {
+  return impl_->text.encode_chat(messages);
+}
+
+const std::shared_ptr<const Tokenizer>& LanguageModel::tokenizer() const {
+  return impl_->text.tokenizer();
+}
+
+int64_t LanguageModel::context() const { return impl_->runner.context(); }
+int64_t LanguageModel::vocab() const { return impl_->runner.vocab(); }
+Runner& LanguageModel::runner() { return impl_->runner; }
+
+GenerateResult LanguageModel::generate(std::span<const int64_t> prompt,
+                                       const SamplerOptions& sampling, GenerateOptions options,
+                                       const std::function<void(std::string_view)>& on_text) {
+  const std::vector<int64_t>& eos = impl_->model.generation.eos_ids;
+  options.eos_ids.insert(options.eos_ids.end(), eos.begin(), eos.end());
+  Sampler sampler(sampling, vocab());
+  const std::span<const int64_t> rest = impl_->runner.keep_common(prompt);
+  return lathe::generate(impl_->runner, sampler, TextStream(tokenizer(), /*skip_special=*/true),
+                         rest, options, on_text);
+}
+
+void LanguageModel::logits(std::span<const int64_t> ids, const Runner::TakeRow& take) {
+  impl_->runner.reset();
+  impl_->runner.prefill(ids, take);
+}
+
+}  // namespace lathe

@@ -1,0 +1,60 @@
+#include "artifact/read.h"
+
+#include <future>
+#include <string>
+
+#include "artifact/container.h"
+#include "artifact/description.h"
+#include "artifact/format.h"
+#include "artifact/graph_reader.h"
+#include "support/error.h"
+
+namespace lathe {
+namespace {
+
+/// Empty where there is no such tensor.
+std::string read_text(const Container& container, std::string_view name) {
+  const SafetensorsEntry* entry = container.find(name);
+  if (entry == nullptr) return {};
+  const std::span<const std::byte> bytes = container.bytes(*entry);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Model load(const Container& container) {
+  Model model;
+  model.facts = parse_facts(container.metadata(kModelKey));
+  model.provenance = parse_provenance(container.metadata(kProvenanceKey));
+  model.recipe_json = container.metadata(kRecipeKey);
+  check_recipe_json(model.recipe_json);
+  model.generation =
+      parse_generation(read_text(container, kGenerationName), model.facts.vocab_size);
+  model.text = {read_text(container, kTokenizerName), read_text(container, kTokenizerConfigName),
+                read_text(container, kChatTemplateName)};
+  model.graphs = load_graphs(container.metadata(kGraphsKey), container);
+  if (io_json(model.graphs) != container.metadata(kIoKey)) {
+    fail({.what = "the IO contract is not that of the graphs"});
+  }
+  return model;
+}
+
+}  // namespace
+
+Model read_model(const std::filesystem::path& path, WeightCheck check) {
+  const Container container = Container::open(path);
+  // Reading the weights takes as long as the rest, so both go on at once where a thread can be had.
+  std::future<void> weights;
+  if (check == WeightCheck::checksum) {
+    weights =
+        std::async(std::launch::async | std::launch::deferred, [&] { container.check_weights(); });
+  }
+  Model model;
+  try {
+    model = load(container);
+  } catch (const Error& error) {
+    fail({.what = error.what(), .where = path.string(), .advice = std::string(kDamagedAdvice)});
+  }
+  if (weights.valid()) weights.get();
+  return model;
+}
+
+}  // namespace lathe

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "artifact/model.h"
+
+namespace lathe {
+
+/// What read_model does about the bytes of the weights.
+enum class WeightCheck : uint8_t {
+  checksum,  ///< reads them all once, at memory speed: every altered byte is found
+  sizes      ///< leaves them untouched; for commands that run no graph
+};
+
+/// Opens model.lathe by memory map: constants point into the file. Everything but the weights is
+/// always checked in full (docs/artifact.md says how), so what comes back passes verify(graph,
+/// true). Throws Error for any other file, a damaged one, and one of a newer version.
+Model read_model(const std::filesystem::path& path, WeightCheck check = WeightCheck::checksum);
+
+}  // namespace lathe

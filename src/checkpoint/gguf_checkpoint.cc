@@ -1,0 +1,108 @@
+#include "checkpoint/gguf_checkpoint.h"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/expected_tensors.h"
+#include "checkpoint/gguf.h"
+#include "checkpoint/gguf_config.h"
+#include "checkpoint/gguf_tokenizer.h"
+#include "checkpoint/loaded_checkpoint.h"
+#include "support/mapped_file.h"
+
+namespace lathe {
+namespace {
+
+/// Whether the rows of this tensor are rotated by RoPE.
+bool is_rotated(std::string_view hf_name) {
+  return hf_name.find(".q_proj.") != std::string_view::npos ||
+         hf_name.find(".k_proj.") != std::string_view::npos;
+}
+
+class GgufCheckpoint final : public LoadedCheckpoint {
+ public:
+  explicit GgufCheckpoint(const std::filesystem::path& path)
+      : file_(MappedFile::open(path)), gguf_(Gguf::parse(file_.bytes(), path.string())) {
+    const nlohmann::json config = gguf_config(gguf_, file_.bytes(), warnings_);
+    config_ = parse_model_config(config, path.string());
+    config_text_ = config.dump();
+    match_tensors();
+    GgufText text = gguf_text(gguf_, warnings_);
+    text_ = std::move(text.assets);
+    generation_.bos_id = text.bos_id;
+    set_eos(std::move(text.eos_ids), path.string());
+  }
+
+  void read_f32(int tensor, int64_t begin, int64_t count, float* out) const override {
+    const auto index = static_cast<size_t>(tensor);
+    const GgufTensor& stored = *stored_[index];
+    const Shape& shape = tensors_[index].shape;
+    if (!is_rotated(tensors_[index].name)) {
+      read_stored(stored, begin, count, out);
+    } else if (shape.size() == 1) {
+      // A bias: blocks of its type may reach over the values that change places.
+      std::vector<float> values(static_cast<size_t>(shape[0]));
+      read_stored(stored, 0, shape[0], values.data());
+      for (int64_t i = 0; i < count; ++i) {
+        out[i] = values[static_cast<size_t>(stored_row(begin + i))];
+      }
+    } else {
+      const int64_t width = shape[1];
+      for (int64_t row = begin / width; row < (begin + count) / width; ++row) {
+        read_stored(stored, stored_row(row) * width, width, out);
+        out += width;
+      }
+    }
+  }
+
+ protected:
+  Stored stored(int tensor) const override {
+    const GgufTensor& found = *stored_[static_cast<size_t>(tensor)];
+    return {found.type->name, file_.bytes().subspan(found.begin, found.size)};
+  }
+
+ private:
+  void match_tensors() {
+    tensors_ = expected_tensors(config_);
+    std::vector<std::string> missing;
+    for (const TensorInfo& tensor : tensors_) {
+      const std::string name = gguf_tensor_name(tensor.name);
+      const GgufTensor* found = gguf_.find_tensor(name);
+      if (found == nullptr) {
+        missing.push_back(name);
+        continue;
+      }
+      check_shape({name, tensor.shape}, found->shape, gguf_.where());
+      stored_.push_back(found);
+    }
+    if (!missing.empty()) fail_missing(missing, gguf_.where());
+  }
+
+  /// `begin` and `count` are whole blocks: blocks never span rows.
+  void read_stored(const GgufTensor& tensor, int64_t begin, int64_t count, float* out) const {
+    const int64_t offset = begin / tensor.type->block * tensor.type->bytes;
+    tensor.type->widen(file_.bytes().data() + tensor.begin + offset,
+                       {out, static_cast<size_t>(count)});
+  }
+
+  /// The row of a q or k projection in the file for a row in Hugging Face's order. Hugging Face
+  /// rotates value j of a head with value j + head_dim / 2; GGUF keeps such pairs side by side.
+  int64_t stored_row(int64_t row) const {
+    const int64_t half = config_.head_dim / 2;
+    const int64_t within = row % config_.head_dim;
+    return row - within + 2 * (within % half) + within / half;
+  }
+
+  MappedFile file_;
+  Gguf gguf_;
+  std::vector<const GgufTensor*> stored_;  // in the order of tensors()
+};
+
+}  // namespace
+
+std::shared_ptr<const Checkpoint> open_gguf(const std::filesystem::path& path) {
+  return std::make_shared<GgufCheckpoint>(path);
+}
+
+}  // namespace lathe

@@ -1,0 +1,212 @@
+#include "decode/graph_io.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "support/error.h"
+
+namespace lathe {
+namespace {
+
+/// Far above any model's; keeps every product of sizes below within 64 bits.
+constexpr int64_t kMaxContext = int64_t{1} << 24;
+/// Token ids travel as i32.
+constexpr int64_t kMaxVocab = std::numeric_limits<int32_t>::max();
+
+class Reader {
+ public:
+  explicit Reader(const IoContract& contract)
+      : contract_(contract), graph_(std::string(name_of(contract.role)) + " graph") {}
+
+  GraphIo read() {
+    GraphIo io;
+    io.tokens_per_call = contract_.tokens_per_call;
+    io.context = contract_.context;
+    const int64_t tokens = io.tokens_per_call;
+    if (tokens < 1 || tokens > io.context || io.context > kMaxContext) {
+      fail({.what = "tokens per call and context do not fit",
+            .where = graph_,
+            .expected = "1 <= tokens per call <= context <= " + std::to_string(kMaxContext),
+            .found = std::to_string(tokens) + " and " + std::to_string(io.context)});
+    }
+    check(input("tokens"), {1, tokens}, DType::i32);
+    check(input("position"), {1, tokens}, DType::i32);
+
+    const IoTensor& mask = input("attention_mask");
+    check_shape(mask, {1, 1, tokens, io.context});
+    io.mask = format_of(mask);
+
+    const IoTensor& logits = output("logits");
+    io.vocab = logits.shape.empty() ? 0 : logits.shape.back();
+    if (io.vocab < 1 || io.vocab > kMaxVocab) reject_shape(logits, {1, tokens, kMaxVocab});
+    check_shape(logits, {1, tokens, io.vocab});
+    io.logits = format_of(logits);
+
+    io.has_cache_inputs = io.cache_slots() > 0 || contract_.find_input("k_cache_0") != nullptr;
+    while (contract_.find_output("k_new_" + std::to_string(io.layers.size())) != nullptr) {
+      io.layers.push_back(read_layer(io, std::to_string(io.layers.size())));
+    }
+    if (io.layers.empty()) missing("output", "k_new_0");
+    reject_unknown(contract_.inputs, "input");
+    reject_unknown(contract_.outputs, "output");
+    return io;
+  }
+
+ private:
+  LayerFormat read_layer(const GraphIo& io, const std::string& layer) {
+    LayerFormat format;
+    const int64_t slots = io.cache_slots();
+    const int64_t tokens = io.tokens_per_call;
+
+    const IoTensor& key = output("k_new_" + layer);
+    format.key = read_cache(key);
+    format.key.head_dim = key.shape[2];
+    check_shape(key, {1, format.key.heads, format.key.head_dim, tokens});
+
+    const IoTensor& value = output("v_new_" + layer);
+    format.value = read_cache(value);
+    format.value.head_dim = value.shape[3];
+    check_shape(value, {1, format.value.heads, tokens, format.value.head_dim});
+
+    if (io.has_cache_inputs) {
+      check_past("k_cache_" + layer, key, {1, format.key.heads, format.key.head_dim, slots});
+      check_past("v_cache_" + layer, value, {1, format.value.heads, slots, format.value.head_dim});
+    }
+    return format;
+  }
+
+  CacheFormat read_cache(const IoTensor& tensor) const {
+    if (tensor.shape.size() != 4 || checked_elements(tensor.shape) < 1) {
+      fail({.what = "output has the wrong shape",
+            .where = place(tensor.name),
+            .expected = "four dimensions, none of them 0",
+            .found = to_string(tensor.shape)});
+    }
+    return {.heads = tensor.shape[1], .format = format_of(tensor)};
+  }
+
+  void check_past(const std::string& name, const IoTensor& fresh, const Shape& shape) {
+    const IoTensor& past = input(name);
+    check_shape(past, shape);
+    if (format_of(past) != format_of(fresh)) {
+      fail({.what = "cache is not encoded as its new pairs are",
+            .where = place(name),
+            .expected = describe(fresh),
+            .found = describe(past),
+            .advice = "compile the model again"});
+    }
+  }
+
+  ValueFormat format_of(const IoTensor& tensor) const {
+    if (tensor.dtype == DType::f32) return {};
+    if (tensor.dtype != DType::u8 && tensor.dtype != DType::u16) {
+      fail({.what = "type is not one the runner handles",
+            .where = place(tensor.name),
+            .expected = "u8, u16 or f32",
+            .found = std::string(name_of(tensor.dtype))});
+    }
+    const CodeRange range = code_range(tensor.dtype);
+    const auto& encoding = tensor.encoding;
+    if (!encoding || encoding->dtype != tensor.dtype || encoding->per_channel() ||
+        encoding->scale.size() != 1 || !std::isfinite(encoding->scale[0]) ||
+        encoding->scale[0] <= 0.0f || encoding->zero_point < range.low ||
+        encoding->zero_point > range.high) {
+      fail({.what = "encoding is not usable",
+            .where = place(tensor.name),
+            .expected =
+                "one positive scale and a zero point within " + std::string(name_of(tensor.dtype)),
+            .found = describe(tensor)});
+    }
+    return {tensor.dtype, encoding->scale[0], encoding->zero_point};
+  }
+
+  static std::string describe(const IoTensor& tensor) {
+    std::string type(name_of(tensor.dtype));
+    if (!tensor.encoding || tensor.encoding->scale.empty()) return type + " without encoding";
+    return type + " with " + to_string(*tensor.encoding);
+  }
+
+  const IoTensor& input(const std::string& name) {
+    const IoTensor* tensor = contract_.find_input(name);
+    if (tensor == nullptr) missing("input", name);
+    known_.push_back(name);
+    return *tensor;
+  }
+
+  const IoTensor& output(const std::string& name) {
+    const IoTensor* tensor = contract_.find_output(name);
+    if (tensor == nullptr) missing("output", name);
+    known_.push_back(name);
+    return *tensor;
+  }
+
+  void check(const IoTensor& tensor, const Shape& shape, DType dtype) const {
+    if (tensor.dtype != dtype) {
+      fail({.what = "wrong type",
+            .where = place(tensor.name),
+            .expected = std::string(name_of(dtype)),
+            .found = std::string(name_of(tensor.dtype))});
+    }
+    check_shape(tensor, shape);
+  }
+
+  void check_shape(const IoTensor& tensor, const Shape& shape) const {
+    if (tensor.shape != shape || checked_elements(shape) < 0) reject_shape(tensor, shape);
+  }
+
+  [[noreturn]] void reject_shape(const IoTensor& tensor, const Shape& expected) const {
+    fail({.what = "wrong shape",
+          .where = place(tensor.name),
+          .expected = to_string(expected),
+          .found = to_string(tensor.shape)});
+  }
+
+  [[noreturn]] void missing(const std::string& kind, const std::string& name) const {
+    fail({.what = kind + " is missing", .where = place(name), .advice = "compile the model again"});
+  }
+
+  void reject_unknown(const std::vector<IoTensor>& tensors, const std::string& kind) const {
+    for (const IoTensor& tensor : tensors) {
+      if (std::find(known_.begin(), known_.end(), tensor.name) == known_.end()) {
+        fail({.what = kind + " is not one the runner knows", .where = place(tensor.name)});
+      }
+    }
+  }
+
+  std::string place(std::string_view tensor) const { return graph_ + ": " + printable(tensor, 40); }
+
+  const IoContract& contract_;
+  std::string graph_;
+  std::vector<std::string> known_;
+};
+
+void check_equal(bool equal, const std::string& what) {
+  if (equal) return;
+  fail({.what = "decode and prefill graph differ in " + what, .advice = "compile the model again"});
+}
+
+}  // namespace
+
+GraphIo read_graph_io(const IoContract& contract) { return Reader(contract).read(); }
+
+void check_same_model(const GraphIo& decode, const GraphIo& prefill) {
+  const auto both = [](int64_t a, int64_t b) {
+    return " (" + std::to_string(a) + " and " + std::to_string(b) + ")";
+  };
+  check_equal(decode.context == prefill.context, "context" + both(decode.context, prefill.context));
+  check_equal(decode.vocab == prefill.vocab, "vocabulary" + both(decode.vocab, prefill.vocab));
+  const auto layers = static_cast<int64_t>(decode.layers.size());
+  const auto prefill_layers = static_cast<int64_t>(prefill.layers.size());
+  check_equal(layers == prefill_layers, "layers" + both(layers, prefill_layers));
+  for (size_t i = 0; i < decode.layers.size(); ++i) {
+    check_equal(decode.layers[i] == prefill.layers[i],
+                "shape or encoding of the cache of layer " + std::to_string(i));
+  }
+  check_equal(decode.logits == prefill.logits, "encoding of the logits");
+  check_equal(decode.mask == prefill.mask, "encoding of the attention mask");
+}
+
+}  // namespace lathe

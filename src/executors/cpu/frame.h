@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "executors/cpu/kernels/kernels.h"
+#include "support/tensor.h"
+#include "support/thread_pool.h"
+
+namespace lathe {
+
+using BufferId = int32_t;
+
+/// What a step finds when it runs: where every buffer is, the kernels and the team.
+struct Frame {
+  const Kernels* kernels = nullptr;
+  ThreadPool* pool = nullptr;
+  std::vector<std::byte*> base;  ///< by BufferId
+  std::vector<TensorView>
+      inputs;  ///< by BufferId; bound views (with their strides) of graph inputs
+
+  template <typename T>
+  T* at(BufferId buffer, int64_t offset = 0) const {
+    return reinterpret_cast<T*>(base[static_cast<size_t>(buffer)]) + offset;
+  }
+};
+
+/// One piece of a planned program.
+class Step {
+ public:
+  virtual ~Step() = default;
+  virtual void run(const Frame& frame) const noexcept = 0;
+  virtual const char* name() const = 0;
+};
+
+/// Splits `count` units over the team where there are enough elements to be worth waking it.
+template <typename Job>
+void split_if_large(const Frame& frame, int64_t count, int64_t elements_per_unit, const Job& job) {
+  constexpr int64_t kWorthwhile = 16 * 1024;
+  if (count * elements_per_unit < kWorthwhile) {
+    job(int64_t{0}, count);
+  } else {
+    frame.pool->split(count, 1, job);
+  }
+}
+
+}  // namespace lathe

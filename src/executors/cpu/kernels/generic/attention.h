@@ -1,0 +1,246 @@
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "executors/cpu/kernels/generic/attention_scratch.h"
+#include "executors/cpu/kernels/generic/numeric.h"
+
+// Attention over the dot products of one instruction set. The source file that includes this
+// defines before, in the anonymous namespace (x are u16 codes, w = code - 128 of a key or value):
+//   kPreparedOffset              a prepared x stands for x - kPreparedOffset
+//   prepare_activation(x, k, prepared)
+//   pack_block(source, stride, depth, width, next, packed, sums)
+//       depth rows of `width` <= kBlock codes, `stride` bytes apart -> w as dot_block wants it and
+//       sums[kBlock] of w over depth; `next` bytes on is what will be read next (a hint)
+//   dot_block(prepared, packed, depth, out)
+//       out[kBlock] = sum over depth of prepared x * w, modulo 2^32
+// Integer sums may wrap around on their way: the bounds of arguments.h say that the result fits.
+
+namespace lathe {
+namespace {
+
+constexpr float kMinusInfinity = -__builtin_inff();
+
+/// Columns of the scores, or of a head, that one block of packed keys or values covers.
+struct Piece {
+  int64_t column;  ///< first, counted over past and fresh
+  int64_t count;   ///< 1 to kBlock
+  const KvSegment* segment;
+  int64_t offset;  ///< first, within its segment
+};
+
+/// Calls work(piece) for the pieces of `ranges`; no piece crosses from past to fresh.
+template <typename Work>
+inline void for_each_piece(const AttentionArgs& args, const ColumnRange* ranges, int64_t count,
+                           const Work& work) {
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t column = ranges[i].begin;
+    while (column < ranges[i].end) {
+      const bool fresh = column >= args.past.columns;
+      const int64_t stop = fresh ? ranges[i].end : smaller(ranges[i].end, args.past.columns);
+      const int64_t size = smaller(kBlock, stop - column);
+      work(Piece{column, size, fresh ? &args.fresh : &args.past,
+                 fresh ? column - args.past.columns : column});
+      column += size;
+    }
+  }
+}
+
+/// Calls work(begin, end) for groups of whole lanes that cover `ranges`, each group once.
+template <typename Work>
+inline void for_each_lane_span(const ColumnRange* ranges, int64_t count, const Work& work) {
+  int64_t done = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t begin = larger(done, ranges[i].begin / kLanes * kLanes);
+    const int64_t end = round_up(ranges[i].end, kLanes);
+    if (begin < end) work(begin, end);
+    done = larger(done, end);
+  }
+}
+
+/// From raw dot products to masked scores, as real values.
+inline void mask_scores(const int32_t* raw, const int32_t* sums, int64_t count,
+                        const uint16_t* mask, const AttentionEncodings& e, float* masked) {
+  const double low = -e.scores.zero_point;
+  const double high = kCodeMax - e.scores.zero_point;
+  const uint32_t shift = static_cast<uint32_t>(kPreparedOffset - e.q_zero_point);
+  for (int64_t i = 0; i < count; ++i) {
+    const int32_t sum = static_cast<int32_t>(static_cast<uint32_t>(raw[i]) +
+                                             shift * static_cast<uint32_t>(sums[i]));
+    const double steps = round_even(limit(sum * e.score_multiplier, low, high));
+    const float score = static_cast<float>(steps) * e.scores.scale;
+    const float scaled = encode_steps(score * e.scalar, e.scaled, kCodeMax) * e.scaled.scale;
+    masked[i] = encode_steps(scaled + decode(mask[i], e.mask), e.masked, kCodeMax) * e.masked.scale;
+  }
+}
+
+/// The largest value a masked score can have where the mask code is 0. Every step of the chain is
+/// monotone, so this is the chain at the upper end of `scaled`.
+inline float masked_out_bound(const AttentionEncodings& e) {
+  return encode_steps(decode(kCodeMax, e.scaled) + decode(0, e.mask), e.masked, kCodeMax) *
+         e.masked.scale;
+}
+
+class Attention {
+ public:
+  explicit Attention(const AttentionArgs& args)
+      : args_(args),
+        scratch_(args.scratch, args.head_dim, args.heads, args.rows,
+                 args.past.columns + args.fresh.columns) {}
+
+  void run() {
+    const ColumnRange all{0, args_.past.columns + args_.fresh.columns};
+    const float bound = masked_out_bound(args_.encodings);
+    for_each_vector([&](int64_t v, int64_t head, int64_t row) {
+      prepare_activation(args_.q + head * args_.q_head_stride + row * args_.q_row_stride,
+                         args_.head_dim, scratch_.query(v));
+    });
+    // A skipped column must be one whose exponential is exactly 0 in every row: then the maximum,
+    // the sum, the code 0 and the output are what they are with it.
+    const bool hopeful =
+        args_.active_count > 0 && exp_f32(bound - decode(kCodeMax, args_.encodings.masked)) == 0.0f;
+    if (hopeful && score(args_.active, args_.active_count, bound)) {
+      finish(args_.active, args_.active_count);
+    } else {
+      score(&all, 1, kMinusInfinity);
+      finish(&all, 1);
+    }
+  }
+
+ private:
+  /// Calls work(vector, head, row) for every query vector.
+  template <typename Work>
+  void for_each_vector(const Work& work) const {
+    for (int64_t row = 0; row < args_.rows; ++row) {
+      for (int64_t head = 0; head < args_.heads; ++head) work(row * args_.heads + head, head, row);
+    }
+  }
+
+  /// Masked scores of `ranges` and their maximum per vector. False where a column that is not
+  /// among them and has at most `bound` could still count.
+  bool score(const ColumnRange* ranges, int64_t count, float bound) {
+    for_each_vector([&](int64_t v, int64_t, int64_t) {
+      for (int64_t i = 0; i < count; ++i) {
+        float* scores = scratch_.scores(v);
+        for (int64_t c = ranges[i].begin / kLanes * kLanes; c < ranges[i].begin; ++c) {
+          scores[c] = kMinusInfinity;
+        }
+        for (int64_t c = ranges[i].end; c < round_up(ranges[i].end, kLanes); ++c) {
+          scores[c] = kMinusInfinity;
+        }
+      }
+    });
+    for_each_piece(args_, ranges, count, [&](const Piece& piece) {
+      alignas(64) int32_t sums[kBlock];
+      alignas(64) int32_t raw[kBlock];
+      pack_block(piece.segment->keys + piece.offset, piece.segment->key_stride, args_.head_dim,
+                 piece.count, kBlock, scratch_.packed(), sums);
+      for_each_vector([&](int64_t v, int64_t, int64_t row) {
+        dot_block(scratch_.query(v), scratch_.packed(), args_.head_dim, raw);
+        mask_scores(raw, sums, piece.count, args_.mask + row * args_.mask_stride + piece.column,
+                    args_.encodings, scratch_.scores(v) + piece.column);
+      });
+    });
+    bool complete = true;
+    for_each_vector([&](int64_t v, int64_t, int64_t) {
+      float lanes[kLanes];
+      for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = kMinusInfinity;
+      const float* scores = scratch_.scores(v);
+      for_each_lane_span(ranges, count, [&](int64_t begin, int64_t end) {
+        for (int64_t c = begin; c < end; c += kLanes) {
+          for (int lane = 0; lane < kLanes; ++lane) {
+            lanes[lane] = scores[c + lane] > lanes[lane] ? scores[c + lane] : lanes[lane];
+          }
+        }
+      });
+      float maximum = kMinusInfinity;
+      for (int lane = 0; lane < kLanes; ++lane) {
+        maximum = lanes[lane] > maximum ? lanes[lane] : maximum;
+      }
+      *scratch_.maximum(v) = maximum;
+      complete = complete && exp_f32(bound - maximum) == 0.0f;
+    });
+    return complete;
+  }
+
+  /// Softmax codes of one vector.
+  void normalize(int64_t v, const ColumnRange* ranges, int64_t count) {
+    float* scores = scratch_.scores(v);
+    uint16_t* codes = scratch_.codes(v);
+    const float maximum = *scratch_.maximum(v);
+    double lanes[kLanes] = {};
+    for_each_lane_span(ranges, count, [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) scores[c] = exp_f32(scores[c] - maximum);
+      for (int64_t c = begin; c < end; c += kLanes) {
+        for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += softmax_term(scores[c + lane]);
+      }
+    });
+    const auto sum = static_cast<float>(add_lanes(lanes));
+    const Affine probability{1.0f / 65536.0f, 0};
+    for_each_lane_span(ranges, count, [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) codes[c] = encode_u16(scores[c] / sum, probability);
+    });
+  }
+
+  void finish(const ColumnRange* ranges, int64_t count) {
+    const int64_t width = round_up(args_.head_dim, kBlock);
+    for_each_vector([&](int64_t v, int64_t, int64_t) {
+      normalize(v, ranges, count);
+      std::memset(scratch_.sums(v), 0, static_cast<size_t>(width) * sizeof(int32_t));
+    });
+    for_each_piece(args_, ranges, count, [&](const Piece& piece) { add_values(piece); });
+    for_each_vector([&](int64_t v, int64_t head, int64_t row) {
+      const double low = -args_.encodings.out_zero_point;
+      const double high = kCodeMax - args_.encodings.out_zero_point;
+      const double multiplier = args_.encodings.out_multiplier;
+      const int32_t zero_point = args_.encodings.out_zero_point;
+      const int32_t* sums = scratch_.sums(v);
+      uint16_t* out = args_.out + head * args_.out_head_stride + row * args_.out_row_stride;
+      for (int64_t i = 0; i < args_.head_dim; ++i) {
+        out[i] = static_cast<uint16_t>(
+            static_cast<int32_t>(round_even(limit(sums[i] * multiplier, low, high))) + zero_point);
+      }
+    });
+  }
+
+  /// Adds probabilities times values of one piece to the sums of every vector. Most probabilities
+  /// of a long context are code 0: a piece where all are adds nothing.
+  void add_values(const Piece& piece) {
+    bool any = false;
+    for_each_vector([&](int64_t v, int64_t, int64_t) {
+      const uint16_t* codes = scratch_.codes(v) + piece.column;
+      uint16_t bits = 0;
+      for (int64_t i = 0; i < piece.count; ++i) bits |= codes[i];
+      *scratch_.contributes(v) = bits != 0;
+      any = any || bits != 0;
+      if (bits != 0) prepare_activation(codes, piece.count, scratch_.probabilities(v));
+    });
+    if (!any) return;
+    const int64_t stride = piece.segment->value_stride;
+    for (int64_t at = 0; at < args_.head_dim; at += kBlock) {
+      alignas(64) int32_t sums[kBlock];
+      alignas(64) int32_t raw[kBlock];
+      pack_block(piece.segment->values + piece.offset * stride + at, stride, piece.count,
+                 smaller(kBlock, args_.head_dim - at), stride * kBlock, scratch_.packed(), sums);
+      for_each_vector([&](int64_t v, int64_t, int64_t) {
+        if (!*scratch_.contributes(v)) return;
+        dot_block(scratch_.probabilities(v), scratch_.packed(), piece.count, raw);
+        int32_t* total = scratch_.sums(v) + at;
+        for (int64_t i = 0; i < kBlock; ++i) {
+          total[i] = static_cast<int32_t>(
+              static_cast<uint32_t>(total[i]) + static_cast<uint32_t>(raw[i]) +
+              static_cast<uint32_t>(kPreparedOffset) * static_cast<uint32_t>(sums[i]));
+        }
+      });
+    }
+  }
+
+  const AttentionArgs& args_;
+  AttentionScratch scratch_;
+};
+
+void attention(const AttentionArgs& args) noexcept { Attention(args).run(); }
+
+}  // namespace
+}  // namespace lathe

@@ -1,0 +1,189 @@
+#pragma once
+
+// The kernels that neon_dotprod.cc and neon_i8mm.cc share. LATHE_NEON_I8MM says which dot product
+// there is: int8 by int8, or uint8 by int8.
+
+#include "executors/cpu/kernels/generic/attention_scratch.h"
+#include "executors/cpu/kernels/generic/finish_linear.h"
+
+namespace lathe {
+namespace {
+
+// A prepared row is [k / 4][4 high bytes, 4 low bytes].
+#if LATHE_NEON_I8MM
+using Activations = uint8x8_t;
+constexpr uint8_t kFlip = 0;
+/// The bytes are unsigned, as they are.
+constexpr int32_t kPreparedOffset = 0;
+#else
+using Activations = int8x8_t;
+constexpr uint8_t kFlip = 0x80;
+/// Both bytes are less by 128.
+constexpr int32_t kPreparedOffset = 128 * 256 + 128;
+#endif
+
+/// A sum of one byte plane grows by at most 255 * 128 per element: this many fit int32.
+constexpr int64_t kSafeDepth = 65536;
+
+inline Activations load_quad(const uint8_t* prepared) {
+#if LATHE_NEON_I8MM
+  return vld1_u8(prepared);
+#else
+  return vreinterpret_s8_u8(vld1_u8(prepared));
+#endif
+}
+
+inline int32x4_t dot_high(int32x4_t sum, int8x16_t weights, Activations quad) {
+#if LATHE_NEON_I8MM
+  return vsudotq_lane_s32(sum, weights, quad, 0);
+#else
+  return vdotq_lane_s32(sum, weights, quad, 0);
+#endif
+}
+
+inline int32x4_t dot_low(int32x4_t sum, int8x16_t weights, Activations quad) {
+#if LATHE_NEON_I8MM
+  return vsudotq_lane_s32(sum, weights, quad, 1);
+#else
+  return vdotq_lane_s32(sum, weights, quad, 1);
+#endif
+}
+
+void prepare_activation(const uint16_t* x, int64_t k, uint8_t* prepared) noexcept {
+  constexpr uint8_t kPlanes[16] = {1, 3, 5, 7, 0, 2, 4, 6, 9, 11, 13, 15, 8, 10, 12, 14};
+  const uint8x16_t planes = vld1q_u8(kPlanes);
+  const uint8x16_t flip = vdupq_n_u8(kFlip);
+  int64_t i = 0;
+  for (; i + 8 <= k; i += 8) {
+    const uint8x16_t codes = vreinterpretq_u8_u16(vld1q_u16(x + i));
+    vst1q_u8(prepared + 2 * i, veorq_u8(vqtbl1q_u8(codes, planes), flip));
+  }
+  for (; i < round_up(k, 4); ++i) {
+    const uint16_t code = i < k ? x[i] : 0;
+    prepared[i / 4 * 8 + i % 4] = static_cast<uint8_t>(code >> 8) ^ kFlip;
+    prepared[i / 4 * 8 + 4 + i % 4] = static_cast<uint8_t>(code) ^ kFlip;
+  }
+}
+
+/// Sums of kRows rows and 16 channels, 4 a register.
+template <int kRows>
+struct Tile {
+  int32x4_t high[kRows][4];
+  int32x4_t low[kRows][4];
+
+  void clear() {
+    for (int r = 0; r < kRows; ++r) {
+      for (int j = 0; j < 4; ++j) high[r][j] = low[r][j] = vdupq_n_s32(0);
+    }
+  }
+
+  /// Adds four of k: x of row r at `x + r * stride`, one 64-byte block of weights.
+  void add(const uint8_t* x, int64_t stride, const int8_t* packed) {
+    Activations quads[kRows];
+    for (int r = 0; r < kRows; ++r) quads[r] = load_quad(x + r * stride);
+    for (int j = 0; j < 4; ++j) {
+      const int8x16_t weights = vld1q_s8(packed + j * 16);
+      for (int r = 0; r < kRows; ++r) {
+        high[r][j] = dot_high(high[r][j], weights, quads[r]);
+        low[r][j] = dot_low(low[r][j], weights, quads[r]);
+      }
+    }
+  }
+};
+
+template <int kRows>
+void linear_tile(const LinearArgs& args, const ChannelGroup& group, int64_t first_row, int64_t n) {
+  const int64_t depth = round_up(args.k, 4);
+  const int64_t stride = args.prepared_stride;
+  const uint8_t* x = args.prepared + first_row * stride;
+  const int8_t* packed = args.weights + n * depth;
+  double total[kRows][16] = {};
+  for (int64_t at = 0; at < depth; at += kSafeDepth) {
+    const int64_t stop = smaller(depth, at + kSafeDepth);
+    Tile<kRows> tile;
+    tile.clear();
+    for (int64_t i = at; i < stop; i += 4) tile.add(x + i * 2, stride, packed + i * 16);
+    for (int r = 0; r < kRows; ++r) {
+      int32_t high[16];
+      int32_t low[16];
+      for (int j = 0; j < 4; ++j) {
+        vst1q_s32(high + j * 4, tile.high[r][j]);
+        vst1q_s32(low + j * 4, tile.low[r][j]);
+      }
+      for (int c = 0; c < 16; ++c) total[r][c] += high[c] * 256.0 + low[c];
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    finish_group(total[r], group, args, args.y + (first_row + r) * args.y_stride + n);
+  }
+}
+
+void linear(const LinearArgs& args, int64_t begin, int64_t end) noexcept {
+  for (int64_t n = begin; n < end; n += 16) {
+    const ChannelGroup group = channel_group(args, n, kPreparedOffset);
+    int64_t row = 0;
+    for (; row + 3 <= args.rows; row += 3) linear_tile<3>(args, group, row, n);
+    if (args.rows - row == 2) linear_tile<2>(args, group, row, n);
+    if (args.rows - row == 1) linear_tile<1>(args, group, row, n);
+  }
+}
+
+/// 16 codes of row i as w, or zeros beyond `depth`; `width` of them count.
+inline uint8x16_t load_codes(const uint8_t* source, int64_t stride, int64_t i, int64_t depth,
+                             int64_t width) {
+  if (i >= depth || width <= 0) return vdupq_n_u8(0);
+  const uint8_t* row = source + i * stride;
+  const uint8x16_t flip = vdupq_n_u8(0x80);
+  if (width >= 16) return veorq_u8(vld1q_u8(row), flip);
+  uint8_t some[16];
+  for (int64_t c = 0; c < 16; ++c) some[c] = c < width ? row[c] : 128;
+  return veorq_u8(vld1q_u8(some), flip);
+}
+
+/// packed [depth / 4][4 groups][16][4]
+void pack_block(const uint8_t* source, int64_t stride, int64_t depth, int64_t width, int64_t next,
+                int8_t* packed, int32_t* sums) {
+  int32x4_t totals[16];
+  for (int32x4_t& total : totals) total = vdupq_n_s32(0);
+  const int8x16_t ones = vdupq_n_s8(1);
+  for (int64_t i = 0; i < depth; i += 4) {
+    for (int64_t row = i; row < smaller(i + 4, depth); ++row) {
+      __builtin_prefetch(source + row * stride + next);
+    }
+    for (int group = 0; group < 4; ++group) {
+      const uint8_t* from = source + group * 16;
+      const int64_t left = width - group * 16;
+      uint8x16x4_t rows;
+      for (int r = 0; r < 4; ++r) rows.val[r] = load_codes(from, stride, i + r, depth, left);
+      int8_t* to = packed + i * kBlock + group * 64;
+      vst4q_u8(reinterpret_cast<uint8_t*>(to), rows);
+      for (int j = 0; j < 4; ++j) {
+        totals[group * 4 + j] = vdotq_s32(totals[group * 4 + j], vld1q_s8(to + j * 16), ones);
+      }
+    }
+  }
+  for (int j = 0; j < 16; ++j) vst1q_s32(sums + j * 4, totals[j]);
+}
+
+void dot_block(const uint8_t* prepared, const int8_t* packed, int64_t depth, int32_t* out) {
+  for (int group = 0; group < 4; ++group) {
+    Tile<1> tile;
+    tile.clear();
+    for (int64_t i = 0; i < depth; i += 4) {
+      tile.add(prepared + i * 2, 0, packed + i * kBlock + group * 64);
+    }
+    for (int j = 0; j < 4; ++j) {
+      vst1q_s32(out + group * 16 + j * 4,
+                vaddq_s32(vshlq_n_s32(tile.high[0][j], 8), tile.low[0][j]));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lathe
+
+#include "executors/cpu/kernels/generic/attention.h"
+#include "executors/cpu/kernels/generic/elementwise.h"
+#include "executors/cpu/kernels/generic/rms_norm.h"
+#include "executors/cpu/kernels/generic/rope.h"
+#include "executors/cpu/kernels/generic/table.h"

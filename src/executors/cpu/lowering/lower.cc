@@ -1,0 +1,88 @@
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "executors/cpu/lowering/nodes.h"
+#include "executors/cpu/lowering/plan_builder.h"
+#include "executors/cpu/patterns.h"
+#include "executors/cpu/plan.h"
+#include "executors/reference/evaluable.h"
+#include "graph/verifier.h"
+
+namespace lathe {
+namespace {
+
+class Lowering {
+ public:
+  Lowering(std::shared_ptr<const Graph> graph, int threads)
+      : graph_(*graph),
+        users_(graph->users()),
+        claimed_(static_cast<size_t>(graph->node_count()), false),
+        plan_(std::move(graph), threads) {}
+
+  Plan run() {
+    find_patterns();
+    for (const NodeId id : graph_.order()) {
+      const Node& node = graph_.node(id);
+      if (lower_pattern(node) || claimed_[static_cast<size_t>(id)]) continue;
+      const bool lowered = lower_movement(plan_, node) || lower_embedding(plan_, node) ||
+                           lower_linear(plan_, node) || lower_rms_norm(plan_, node) ||
+                           lower_elementwise(plan_, node);
+      if (!lowered) lower_by_reference(plan_, node);
+    }
+    return plan_.finish();
+  }
+
+ private:
+  void find_patterns() {
+    for (const NodeId id : graph_.order()) {
+      const Node& node = graph_.node(id);
+      find(node, match_attention, attentions_);
+      find(node, match_rope, ropes_);
+      find(node, match_gated, gates_);
+    }
+  }
+
+  /// A node belongs to one pattern at most: the first.
+  template <typename Pattern, typename Match>
+  void find(const Node& node, Match match, std::map<NodeId, Pattern>& found) {
+    std::optional<Pattern> pattern = match(graph_, node, users_);
+    if (!pattern) return;
+    const auto claimed = [&](NodeId id) { return claimed_[static_cast<size_t>(id)]; };
+    if (std::any_of(pattern->covered.begin(), pattern->covered.end(), claimed)) return;
+    for (const NodeId id : pattern->covered) claimed_[static_cast<size_t>(id)] = true;
+    found.emplace(node.id, std::move(*pattern));
+  }
+
+  /// Where the node gives the result of a pattern.
+  bool lower_pattern(const Node& node) {
+    if (const auto found = attentions_.find(node.id); found != attentions_.end()) {
+      lower_attention(plan_, found->second);
+    } else if (const auto rope = ropes_.find(node.id); rope != ropes_.end()) {
+      lower_rope(plan_, rope->second);
+    } else if (const auto gated = gates_.find(node.id); gated != gates_.end()) {
+      lower_gated(plan_, gated->second);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  const Graph& graph_;
+  std::vector<std::vector<NodeId>> users_;
+  std::vector<bool> claimed_;  // by NodeId
+  std::map<NodeId, AttentionPattern> attentions_;
+  std::map<NodeId, RopePattern> ropes_;
+  std::map<NodeId, GatedPattern> gates_;
+  PlanBuilder plan_;
+};
+
+}  // namespace
+
+Plan lower(const Graph& graph, int threads) {
+  verify(graph, true);
+  require_evaluable(graph);
+  return Lowering(std::make_shared<const Graph>(graph), threads).run();
+}
+
+}  // namespace lathe

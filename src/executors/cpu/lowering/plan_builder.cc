@@ -1,0 +1,163 @@
+#include "executors/cpu/lowering/plan_builder.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "executors/cpu/steps/copy_step.h"
+#include "executors/cpu/values.h"
+#include "executors/reference/buffer_pool.h"
+
+namespace lathe {
+namespace {
+
+size_t at(int32_t id) { return static_cast<size_t>(id); }
+
+/// The bytes where they are, or a copy where kernels could not read them as whole cache lines.
+std::shared_ptr<const std::byte> aligned(const Constant& constant) {
+  constexpr uintptr_t kCacheLine = 64;
+  if (reinterpret_cast<uintptr_t>(constant.bytes.get()) % kCacheLine == 0) return constant.bytes;
+  std::shared_ptr<std::byte> copy = BufferPool().take(constant.byte_count);
+  std::copy_n(constant.bytes.get(), constant.byte_count, copy.get());
+  return copy;
+}
+
+}  // namespace
+
+PlanBuilder::PlanBuilder(std::shared_ptr<const Graph> graph, int threads)
+    : graph_(std::move(graph)),
+      threads_(threads),
+      users_(graph_->users()),
+      places_(at(graph_->value_count())) {
+  for (const ValueId id : graph_->inputs()) {
+    const BufferId buffer = add_buffer({.kind = Buffer::Kind::input, .name = value(id).name});
+    inputs_[id] = buffer;
+    const Shape& shape = value(id).shape;
+    if (row_count(shape) == 1) places_[at(id)] = Place{buffer, 0, dense_strides(shape)};
+  }
+}
+
+Place PlanBuilder::place(ValueId id) {
+  if (value(id).is_constant()) return constant(id);
+  return places_[at(id)] ? *places_[at(id)] : dense(id);
+}
+
+Place PlanBuilder::dense(ValueId id) {
+  if (value(id).is_constant()) return constant(id);
+  const Value& tensor = value(id);
+  std::optional<Place>& where = places_[at(id)];
+  if (where && is_dense({tensor.dtype, tensor.shape, where->strides, nullptr})) return *where;
+  const Place copy{new_buffer(Buffer::Kind::arena, bytes_of(id)), 0, dense_strides(tensor.shape)};
+  emit_copy(id, copy);
+  where = copy;
+  return copy;
+}
+
+BufferId PlanBuilder::bound_input(ValueId id) const { return inputs_.at(id); }
+
+Place PlanBuilder::constant(ValueId id) {
+  std::optional<Place>& where = places_[at(id)];
+  if (!where) {
+    const BufferId buffer =
+        add_buffer({.kind = Buffer::Kind::constant, .constant = aligned(*value(id).constant)});
+    where = Place{buffer, 0, dense_strides(value(id).shape)};
+  }
+  return *where;
+}
+
+const std::byte* PlanBuilder::constant_data(ValueId id) {
+  return plan_.buffers[at(constant(id).buffer)].constant.get();
+}
+
+BufferId PlanBuilder::define(ValueId id) {
+  const GraphOutput* output = open_output(id);
+  const BufferId buffer =
+      output == nullptr ? new_buffer(Buffer::Kind::arena, bytes_of(id)) : open_buffer(*output);
+  places_[at(id)] = Place{buffer, 0, dense_strides(value(id).shape)};
+  return buffer;
+}
+
+void PlanBuilder::define_at(ValueId id, Place where) {
+  places_[at(id)] = std::move(where);
+  const GraphOutput* output = open_output(id);
+  if (output == nullptr) return;
+  const Place target{open_buffer(*output), 0, dense_strides(value(id).shape)};
+  emit_copy(id, target);
+  places_[at(id)] = target;
+}
+
+bool PlanBuilder::only_an_output(ValueId id) const {
+  const std::vector<GraphOutput>& outputs = graph_->outputs();
+  return users_[at(id)].empty() &&
+         std::count_if(outputs.begin(), outputs.end(),
+                       [&](const GraphOutput& output) { return output.value == id; }) == 1;
+}
+
+/// An output that is this value and has no buffer yet.
+const GraphOutput* PlanBuilder::open_output(ValueId id) const {
+  for (const GraphOutput& output : graph_->outputs()) {
+    if (output.value == id && !outputs_.contains(output.name)) return &output;
+  }
+  return nullptr;
+}
+
+BufferId PlanBuilder::open_buffer(const GraphOutput& output) {
+  const BufferId buffer = add_buffer({.kind = Buffer::Kind::output,
+                                      .bytes = static_cast<size_t>(bytes_of(output.value)),
+                                      .name = output.name});
+  outputs_[output.name] = buffer;
+  return buffer;
+}
+
+int64_t PlanBuilder::bytes_of(ValueId id) const {
+  return byte_size(value(id).dtype, value(id).shape);
+}
+
+BufferId PlanBuilder::add_buffer(Buffer buffer) {
+  plan_.buffers.push_back(std::move(buffer));
+  return static_cast<BufferId>(plan_.buffers.size() - 1);
+}
+
+BufferId PlanBuilder::new_buffer(Buffer::Kind kind, int64_t bytes) {
+  return add_buffer({.kind = kind, .bytes = static_cast<size_t>(bytes)});
+}
+
+void PlanBuilder::emit_copy(ValueId id, const Place& to) {
+  const Value& tensor = value(id);
+  if (elements(tensor.shape) == 0) return;
+  const std::optional<Place>& where = places_[at(id)];
+  const Place from = where ? *where : Place{inputs_.at(id)};
+  emit(make_copy_step({tensor.shape, bits_of(tensor.dtype) / 8, from, !where, to}),
+       {from.buffer, to.buffer});
+}
+
+void PlanBuilder::emit(std::unique_ptr<Step> step, const std::vector<BufferId>& buffers,
+                       BufferId only_for) {
+  plan_.steps.push_back({std::move(step), only_for});
+  for (const BufferId buffer : buffers) touch(buffer);
+}
+
+Step* PlanBuilder::last_step() const {
+  if (plan_.steps.empty() || plan_.steps.back().only_for >= 0) return nullptr;
+  return plan_.steps.back().step.get();
+}
+
+void PlanBuilder::extend_last_step(BufferId buffer) { touch(buffer); }
+
+void PlanBuilder::touch(BufferId id) {
+  const int step = static_cast<int>(plan_.steps.size()) - 1;
+  Buffer& buffer = plan_.buffers[at(id)];
+  if (buffer.first_step < 0) buffer.first_step = step;
+  buffer.last_step = step;
+}
+
+Plan PlanBuilder::finish() {
+  for (const GraphOutput& output : graph_->outputs()) {
+    if (outputs_.contains(output.name)) continue;
+    emit_copy(output.value, {open_buffer(output), 0, dense_strides(value(output.value).shape)});
+  }
+  plan_.arena_bytes = plan_arena(plan_.buffers);
+  return std::move(plan_);
+}
+
+}  // namespace lathe

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "executors/cpu/frame.h"
+#include "support/tensor.h"
+
+namespace lathe {
+
+/// Where a value lies: in which buffer, from which element on, with which strides (in elements).
+struct Place {
+  BufferId buffer = -1;
+  int64_t offset = 0;
+  Shape strides = {};
+};
+
+/// The strides that show memory of `shape` and `strides` under another shape of as many elements,
+/// where that needs no copy; else nothing.
+std::optional<Shape> reshape_strides(const Shape& shape, const Shape& strides, const Shape& to);
+
+}  // namespace lathe

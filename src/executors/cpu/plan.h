@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "executors/cpu/frame.h"
+#include "graph/graph.h"
+
+namespace lathe {
+
+/// A stretch of memory that steps read and write.
+struct Buffer {
+  enum class Kind : uint8_t {
+    arena,     ///< planned: shares one allocation with buffers whose lives do not overlap
+    input,     ///< bound by the caller
+    output,    ///< bound by the caller
+    constant,  ///< weights and what was derived from them at load
+    scratch    ///< like arena, for one step only
+  };
+  Kind kind = Kind::arena;
+  size_t bytes = 0;
+  std::string name = {};                                ///< input, output: the name in the contract
+  std::shared_ptr<const std::byte> constant = nullptr;  ///< keeps the memory alive
+  size_t offset = 0;                                    ///< arena, scratch: from its start
+  int first_step = -1;
+  int last_step = -1;
+};
+
+/// A step and the output that it alone serves: skipped while that output is unbound.
+struct PlannedStep {
+  std::unique_ptr<Step> step;
+  BufferId only_for = -1;
+};
+
+/// An integer graph as a flat list of steps over planned memory. Reshapes, transposes, slices and
+/// the repetition of key-value heads have become strides; attention, rotary embedding and the gated
+/// activation are one step each.
+struct Plan {
+  std::vector<Buffer> buffers;
+  std::vector<PlannedStep> steps;
+  size_t arena_bytes = 0;
+};
+
+/// Lowers an integer graph for `threads` threads. Throws Error for a graph that is none, that the
+/// verifier refuses, or that no executor can evaluate.
+Plan lower(const Graph& graph, int threads);
+
+/// Gives every arena and scratch buffer its offset: first fit among buffers that live at the same
+/// time, largest first. Returns the size of the arena.
+size_t plan_arena(std::vector<Buffer>& buffers);
+
+}  // namespace lathe

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <span>
+
+#include "graph/graph.h"
+#include "support/thread_pool.h"
+
+namespace lathe {
+
+/// add, mul (of two tensors that broadcast, or a tensor and a scalar), neg and silu on f32.
+void elementwise(const Node& node, std::span<const TensorView> inputs, const TensorView& output,
+                 ThreadPool& threads);
+
+}  // namespace lathe

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "graph/graph.h"
+#include "support/thread_pool.h"
+
+namespace lathe {
+
+// Operators that need a whole row of the last dimension before they can give its first number.
+// Sums run in float64 over a fixed number of lanes: their order is the same on every machine.
+
+/// input [..., width] f32 -> output, rows that sum to 1.
+void softmax(const TensorView& input, const TensorView& output, ThreadPool& threads);
+
+/// input [..., width] f32, weight [width] -> output; {eps} of the node.
+void rms_norm(const Node& node, const TensorView& input, const TensorView& weight,
+              const TensorView& output, ThreadPool& threads);
+
+}  // namespace lathe

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/encoding.h"
+#include "support/tensor.h"
+
+namespace lathe {
+
+/// What one graph is for. All are built by the same code.
+enum class GraphRole : uint8_t {
+  decode,    ///< AR = 1 (or the lookahead width)
+  prefill,   ///< AR = 32 or 128
+  calibrate  ///< AR = CL, empty caches
+};
+std::string_view name_of(GraphRole role);
+
+struct IoTensor {
+  std::string name;
+  DType dtype = DType::f32;
+  Shape shape;
+  std::optional<Encoding> encoding;  ///< integer graphs: what the codes mean
+};
+
+/// The names, shapes and types at a graph's boundary (docs/architecture.md has the table): tokens,
+/// attention_mask, position, k_cache_i, v_cache_i -> logits, k_new_i, v_new_i. It is all that the
+/// runner knows of a graph.
+struct IoContract {
+  GraphRole role = GraphRole::decode;
+  int64_t tokens_per_call = 1;  ///< AR
+  int64_t context = 0;          ///< CL
+  std::vector<IoTensor> inputs;
+  std::vector<IoTensor> outputs;
+
+  const IoTensor* find_input(std::string_view name) const;
+  const IoTensor* find_output(std::string_view name) const;
+};
+
+}  // namespace lathe

@@ -1,0 +1,239 @@
+// Operators that compute one number from one or a few: elementwise, and the reductions of a norm
+// and of softmax. Float32 on the values, sums in float64 so that the rule is an accurate yardstick.
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/operators/rules.h"
+
+namespace lathe::rules {
+namespace {
+
+using Types = std::span<const TensorType>;
+using Views = std::span<const TensorView>;
+
+bool nothing(int) { return false; }
+
+std::vector<TensorType> same_type(const Node&, Types inputs) { return {inputs[0]}; }
+
+/// Calls body(T{}) with the arithmetic type of `dtype`.
+template <typename Body>
+void with_number(const Node& node, DType dtype, const Body& body) {
+  switch (dtype) {
+    case DType::f32:
+      return body(float{});
+    case DType::i64:
+      return body(int64_t{});
+    case DType::i32:
+      return body(int32_t{});
+    default:
+      refuse(node, "no arithmetic on this type", "f32, i64 or i32", std::string(name_of(dtype)));
+  }
+}
+
+// --- two operands: tensors that broadcast, or a tensor and the scalar {other}
+
+std::vector<TensorType> infer_binary(const Node& node, Types inputs) {
+  if (inputs.size() == 1) {
+    node.attributes.real("other");
+    return {inputs[0]};
+  }
+  return {{inputs[0].dtype, broadcast(node, inputs[0].shape, inputs[1].shape)}};
+}
+
+std::vector<TensorType> infer_compare(const Node& node, Types inputs) {
+  return {{DType::boolean, broadcast(node, inputs[0].shape, inputs[1].shape)}};
+}
+
+template <typename Function>
+void evaluate_binary(const Node& node, Views in, Views out, const Function& function) {
+  with_number(node, in[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T* a = in[0].as<T>();
+    using R = decltype(function(T{}, T{}));
+    auto* result = out[0].as<R>();
+    if (in.size() == 1) {
+      const T other = static_cast<T>(node.attributes.real("other"));
+      const int64_t count = elements(out[0].shape);
+      for (int64_t i = 0; i < count; ++i) result[i] = function(a[i], other);
+      return;
+    }
+    const T* b = in[1].as<T>();
+    const Shape& shape = out[0].shape;
+    for_each<2>(shape,
+                {broadcast_strides(in[0].shape, shape), broadcast_strides(in[1].shape, shape)},
+                [&](int64_t i, int64_t j) { *result++ = function(a[i], b[j]); });
+  });
+}
+
+void evaluate_add(const Node& node, Views in, Views out) {
+  evaluate_binary(node, in, out, [](auto a, auto b) { return static_cast<decltype(a)>(a + b); });
+}
+void evaluate_mul(const Node& node, Views in, Views out) {
+  evaluate_binary(node, in, out, [](auto a, auto b) { return static_cast<decltype(a)>(a * b); });
+}
+void evaluate_le(const Node& node, Views in, Views out) {
+  evaluate_binary(node, in, out, [](auto a, auto b) { return a <= b; });
+}
+
+// --- one operand
+
+template <typename Function>
+void evaluate_unary(Views in, Views out, const Function& function) {
+  const int64_t count = elements(out[0].shape);
+  const float* x = in[0].as<float>();
+  float* y = out[0].as<float>();
+  for (int64_t i = 0; i < count; ++i) y[i] = function(x[i]);
+}
+
+void evaluate_cos(const Node&, Views in, Views out) {
+  evaluate_unary(in, out, [](float x) { return std::cos(x); });
+}
+void evaluate_sin(const Node&, Views in, Views out) {
+  evaluate_unary(in, out, [](float x) { return std::sin(x); });
+}
+void evaluate_neg(const Node&, Views in, Views out) {
+  evaluate_unary(in, out, [](float x) { return -x; });
+}
+void evaluate_rsqrt(const Node&, Views in, Views out) {
+  evaluate_unary(in, out, [](float x) { return 1.0f / std::sqrt(x); });
+}
+void evaluate_silu(const Node&, Views in, Views out) {
+  evaluate_unary(in, out, [](float x) { return x / (1.0f + std::exp(-x)); });
+}
+void evaluate_pow(const Node& node, Views in, Views out) {
+  const auto exponent = static_cast<float>(node.attributes.real("exponent"));
+  evaluate_unary(in, out,
+                 [&](float x) { return exponent == 2.0f ? x * x : std::pow(x, exponent); });
+}
+
+// --- where(condition, value) {other}: value where the condition holds, else the scalar
+
+std::vector<TensorType> infer_where(const Node& node, Types inputs) {
+  if (inputs[0].dtype != DType::boolean) refuse(node, "the condition is not boolean");
+  node.attributes.real("other");
+  return {{inputs[1].dtype, broadcast(node, inputs[0].shape, inputs[1].shape)}};
+}
+
+void evaluate_where(const Node& node, Views in, Views out) {
+  const auto other = static_cast<float>(node.attributes.real("other"));
+  const Shape& shape = out[0].shape;
+  float* result = out[0].as<float>();
+  for_each<2>(shape, {broadcast_strides(in[0].shape, shape), broadcast_strides(in[1].shape, shape)},
+              [&](int64_t i, int64_t j) {
+                *result++ = in[0].as<uint8_t>()[i] != 0 ? in[1].as<float>()[j] : other;
+              });
+}
+
+// --- reductions along the last dimension
+
+/// Rows of the last dimension: {count, width}.
+std::pair<int64_t, int64_t> rows_of(const Shape& shape) {
+  const int64_t width = shape.back();
+  return {width == 0 ? 0 : elements(shape) / width, width};
+}
+
+void require_last(const Node& node, std::string_view attribute, const Shape& shape) {
+  if (shape.empty() || dimension(node, attribute, shape.size()) + 1 != shape.size()) {
+    refuse(node, "works along the last dimension only");
+  }
+}
+
+std::vector<TensorType> infer_mean(const Node& node, Types inputs) {
+  require_last(node, "dim", inputs[0].shape);
+  TensorType type = inputs[0];
+  type.shape.back() = 1;
+  return {type};
+}
+
+void evaluate_mean(const Node&, Views in, Views out) {
+  const auto [rows, width] = rows_of(in[0].shape);
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* x = in[0].as<float>() + r * width;
+    double sum = 0.0;
+    for (int64_t i = 0; i < width; ++i) sum += x[i];
+    out[0].as<float>()[r] = static_cast<float>(sum / static_cast<double>(width));
+  }
+}
+
+std::vector<TensorType> infer_softmax(const Node& node, Types inputs) {
+  require_last(node, "dim", inputs[0].shape);
+  return {inputs[0]};
+}
+
+void evaluate_softmax(const Node&, Views in, Views out) {
+  const auto [rows, width] = rows_of(in[0].shape);
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* x = in[0].as<float>() + r * width;
+    float* y = out[0].as<float>() + r * width;
+    const float highest = *std::max_element(x, x + width);
+    double sum = 0.0;
+    for (int64_t i = 0; i < width; ++i) {
+      y[i] = std::exp(x[i] - highest);
+      sum += y[i];
+    }
+    const auto total = static_cast<float>(sum);
+    for (int64_t i = 0; i < width; ++i) y[i] /= total;
+  }
+}
+
+// --- rms_norm(x [..., width], weight [width]) {eps}: weight * (x * rsqrt(mean(x^2) + eps)),
+//     in the order of Hugging Face's LlamaRMSNorm
+
+std::vector<TensorType> infer_rms_norm(const Node& node, Types inputs) {
+  node.attributes.real("eps");
+  if (inputs[0].shape.empty() || inputs[1].shape != Shape{inputs[0].shape.back()}) {
+    refuse(node, "the weight does not fit", to_string(inputs[0].shape), to_string(inputs[1].shape));
+  }
+  return {inputs[0]};
+}
+
+void evaluate_rms_norm(const Node& node, Views in, Views out) {
+  const auto [rows, width] = rows_of(in[0].shape);
+  const auto eps = static_cast<float>(node.attributes.real("eps"));
+  const float* weight = in[1].as<float>();
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* x = in[0].as<float>() + r * width;
+    float* y = out[0].as<float>() + r * width;
+    double squares = 0.0;
+    for (int64_t i = 0; i < width; ++i) squares += static_cast<double>(x[i] * x[i]);
+    const auto mean = static_cast<float>(squares / static_cast<double>(width));
+    const float scale = 1.0f / std::sqrt(mean + eps);
+    for (int64_t i = 0; i < width; ++i) y[i] = weight[i] * (x[i] * scale);
+  }
+}
+
+// --- requantize: the same numbers under another encoding; in a float graph nothing happens
+
+void evaluate_requantize(const Node&, Views in, Views out) {
+  std::copy_n(in[0].as<float>(), elements(in[0].shape), out[0].as<float>());
+}
+
+constexpr auto kOwn = EncodingRule::computes;
+
+const OperatorRule kRules[] = {
+    {Op::add, "aten.add", "add", 1, 2, kOwn, nothing, infer_binary, evaluate_add},
+    {Op::add_, "aten.add_", "add_", 1, 2, EncodingRule::none, nothing, infer_binary, evaluate_add},
+    {Op::cos, "aten.cos", "cos", 1, 1, kOwn, nothing, same_type, evaluate_cos},
+    {Op::le, "aten.le", "le", 2, 2, EncodingRule::none, nothing, infer_compare, evaluate_le},
+    {Op::mean, "aten.mean", "mean", 1, 1, kOwn, nothing, infer_mean, evaluate_mean},
+    {Op::mul, "aten.mul", "mul", 1, 2, kOwn, nothing, infer_binary, evaluate_mul},
+    {Op::neg, "aten.neg", "neg", 1, 1, kOwn, nothing, same_type, evaluate_neg},
+    {Op::pow, "aten.pow", "pow", 1, 1, kOwn, nothing, same_type, evaluate_pow},
+    {Op::rsqrt, "aten.rsqrt", "rsqrt", 1, 1, kOwn, nothing, same_type, evaluate_rsqrt},
+    {Op::silu, "aten.silu", "silu", 1, 1, kOwn, nothing, same_type, evaluate_silu},
+    {Op::sin, "aten.sin", "sin", 1, 1, kOwn, nothing, same_type, evaluate_sin},
+    {Op::softmax, "aten.softmax", "softmax", 1, 1, EncodingRule::unit, nothing, infer_softmax,
+     evaluate_softmax},
+    {Op::where, "aten.where", "where", 2, 2, kOwn, nothing, infer_where, evaluate_where},
+    {Op::requantize, "lathe.requantize", "requantize", 1, 1, kOwn, nothing, same_type,
+     evaluate_requantize},
+    {Op::rms_norm, "lathe.rms_norm", "rms_norm", 2, 2, kOwn, nothing, infer_rms_norm,
+     evaluate_rms_norm},
+};
+
+}  // namespace
+
+std::span<const OperatorRule> arithmetic() { return kRules; }
+
+}  // namespace lathe::rules

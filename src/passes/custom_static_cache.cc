@@ -1,0 +1,212 @@
+// Before (keys of one layer):                                 After:
+//   input %keys : f32[1, Hkv, CL, D]                            input %k_cache_0 : f32[1, Hkv, D,
+//   CL-AR] %index_copy_ = aten.index_copy_(%keys, %slots, %k)          %transpose =
+//   aten.transpose(%k) {2, 3} %unsqueeze = aten.unsqueeze(%index_copy_) {dim=2}           %cat =
+//   aten.cat(%k_cache_0, %transpose) {dim=3} %expand, %reshape : f32[1, H, CL, D] %unsqueeze,
+//   %expand, %reshape : f32[1, H, D, CL] %transpose = aten.transpose(%reshape) {2, 3} %matmul =
+//   aten.matmul(%q, %reshape) %matmul = aten.matmul(%q, %transpose)                       output
+//   k_new_0 = %transpose output layers.0.keys = %index_copy_
+// Values likewise, not transposed.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "passes/match.h"
+#include "passes/pass.h"
+#include "support/error.h"
+
+namespace lathe {
+namespace {
+
+/// A whole-cache update and the way its result takes to the attention product that reads it.
+struct CacheUpdate {
+  NodeId update = kNone;     // index_copy_
+  ValueId fresh = kNone;     // [1, Hkv, AR, D]
+  NodeId reshape = kNone;    // end of repeat_kv; kNone without grouped heads
+  NodeId transpose = kNone;  // keys only
+};
+
+class StaticCache {
+ public:
+  explicit StaticCache(Graph& graph) : graph_(graph), users_(graph.users()) {}
+
+  void run() {
+    const std::vector<CacheUpdate> updates = find_updates();
+    if (updates.empty()) return;
+    replace_ids();
+    replace_masks();
+    std::vector<GraphOutput> outputs;
+    for (const GraphOutput& output : graph_.outputs()) {
+      if (producer_if(graph_, output.value, {Op::index_copy_}) == nullptr)
+        outputs.push_back(output);
+    }
+    add_inputs(updates);
+    int keys = 0;
+    int values = 0;
+    std::vector<GraphOutput> fresh_values;
+    for (const CacheUpdate& update : updates) {
+      if (update.transpose != kNone) {
+        outputs.push_back({fmt::format("k_new_{}", keys), rewrite_keys(update, keys)});
+        ++keys;
+      } else {
+        fresh_values.push_back({fmt::format("v_new_{}", values), rewrite_values(update, values)});
+        ++values;
+      }
+    }
+    outputs.insert(outputs.end(), fresh_values.begin(), fresh_values.end());
+    graph_.set_outputs(std::move(outputs));
+    graph_.remove_dead();
+    order_inputs();
+  }
+
+ private:
+  const Node* only_user(ValueId value, Op op) const {
+    const std::vector<NodeId>& readers = users_[static_cast<size_t>(value)];
+    if (readers.size() != 1) return nullptr;
+    const Node& reader = graph_.node(readers.front());
+    return reader.op == op ? &reader : nullptr;
+  }
+
+  CacheUpdate follow(const Node& update) const {
+    CacheUpdate found;
+    found.update = update.id;
+    found.fresh = update.inputs[2];
+    ValueId end = update.output();
+    if (const Node* unsqueeze = only_user(end, Op::unsqueeze)) {
+      const Node* expand = only_user(unsqueeze->output(), Op::expand);
+      const Node* reshape = expand == nullptr ? nullptr : only_user(expand->output(), Op::reshape);
+      if (reshape == nullptr) refuse(update);
+      found.reshape = reshape->id;
+      end = reshape->output();
+    }
+    if (const Node* transpose = only_user(end, Op::transpose)) {
+      found.transpose = transpose->id;
+      end = transpose->output();
+    }
+    const Node* product = only_user(end, Op::matmul);
+    if (product == nullptr || product->inputs[1] != end) refuse(update);
+    return found;
+  }
+
+  [[noreturn]] void refuse(const Node& update) const {
+    fail({.what = "a cache is read in a way that is not attention",
+          .where = "pass custom_static_cache, " + update.module});
+  }
+
+  std::vector<CacheUpdate> find_updates() const {
+    std::vector<CacheUpdate> updates;
+    for (const NodeId id : graph_.order()) {
+      if (graph_.node(id).op == Op::index_copy_) updates.push_back(follow(graph_.node(id)));
+    }
+    return updates;
+  }
+
+  void replace_ids() {
+    const ValueId ids = graph_.find("input_ids");
+    if (ids == kNone) return;
+    const Shape shape = graph_.value(ids).shape;
+    graph_.replace_uses(ids, graph_.add_input("tokens", DType::i32, shape));
+  }
+
+  /// The operand of the add before each softmax that does not come from a product.
+  void replace_masks() {
+    ValueId mask_input = kNone;
+    const std::vector<NodeId> order = graph_.order();
+    for (const NodeId id : order) {
+      const Node& softmax = graph_.node(id);
+      if (softmax.op != Op::softmax) continue;
+      const Node* masked = producer_if(graph_, softmax.inputs[0], {Op::add});
+      if (masked == nullptr || masked->inputs.size() != 2) continue;
+      const bool first_is_score =
+          producer_if(graph_, masked->inputs[0], {Op::mul, Op::matmul}) != nullptr;
+      const ValueId mask = masked->inputs[first_is_score ? 1 : 0];
+      if (mask == mask_input) continue;
+      if (mask_input == kNone) {
+        mask_input = graph_.add_input("attention_mask", DType::f32,
+                                      {1, 1, graph_.tokens_per_call(), graph_.context()});
+      }
+      graph_.replace_uses(mask, mask_input);
+    }
+  }
+
+  void add_inputs(const std::vector<CacheUpdate>& updates) {
+    const int64_t past = graph_.context() - graph_.tokens_per_call();
+    for (const bool keys : {true, false}) {
+      int layer = 0;
+      for (const CacheUpdate& update : updates) {
+        if ((update.transpose != kNone) != keys) continue;
+        const Shape& fresh = graph_.value(update.fresh).shape;  // [1, Hkv, AR, D]
+        const Shape shape =
+            keys ? Shape{1, fresh[1], fresh[3], past} : Shape{1, fresh[1], past, fresh[3]};
+        std::vector<ValueId>& caches = keys ? key_caches_ : value_caches_;
+        caches.push_back(graph_.add_input(fmt::format("{}_cache_{}", keys ? "k" : "v", layer++),
+                                          DType::f32, shape));
+      }
+    }
+  }
+
+  ValueId rewrite_keys(const CacheUpdate& update, int layer) {
+    const std::string module = graph_.node(update.update).module;
+    const auto insert = [&](Op op, std::vector<ValueId> inputs, Attributes attributes) {
+      return graph_.insert_before(update.transpose, {.op = op,
+                                                     .inputs = std::move(inputs),
+                                                     .attributes = std::move(attributes),
+                                                     .module = module});
+    };
+    const Attributes swap_last{{"dim0", int64_t{2}}, {"dim1", int64_t{3}}};
+    const ValueId fresh = insert(Op::transpose, {update.fresh}, swap_last);  // [1, Hkv, D, AR]
+    ValueId keys = insert(Op::cat, {key_caches_[static_cast<size_t>(layer)], fresh},
+                          {{"dim", int64_t{3}}});  // [1, Hkv, D, CL]
+    if (update.reshape != kNone) {
+      const Shape all = graph_.value(keys).shape;
+      const int64_t heads = graph_.value(graph_.node(update.reshape).output()).shape[1];
+      const Shape grouped{1, all[1], heads / all[1], all[2], all[3]};
+      keys = insert(Op::unsqueeze, {keys}, {{"dim", int64_t{2}}});
+      keys = insert(Op::expand, {keys}, {{"sizes", grouped}});
+      keys = insert(Op::reshape, {keys}, {{"sizes", Shape{1, heads, all[2], all[3]}}});
+    }
+    graph_.replace_uses(graph_.node(update.transpose).output(), keys);
+    return fresh;
+  }
+
+  ValueId rewrite_values(const CacheUpdate& update, int layer) {
+    const Node node = graph_.node(update.update);
+    const ValueId values = graph_.insert_before(
+        update.update, {.op = Op::cat,
+                        .inputs = {value_caches_[static_cast<size_t>(layer)], update.fresh},
+                        .attributes = {{"dim", int64_t{2}}},
+                        .module = node.module});  // [1, Hkv, CL, D]
+    graph_.replace_uses(node.output(), values);
+    return update.fresh;
+  }
+
+  void order_inputs() {
+    std::vector<ValueId> order;
+    for (const std::string_view name : {"tokens", "attention_mask", "position"}) {
+      for (const ValueId id : graph_.inputs()) {
+        if (graph_.value(id).name == name) order.push_back(id);
+      }
+    }
+    order.insert(order.end(), key_caches_.begin(), key_caches_.end());
+    order.insert(order.end(), value_caches_.begin(), value_caches_.end());
+    for (const ValueId id : graph_.inputs()) {
+      if (std::find(order.begin(), order.end(), id) == order.end()) order.push_back(id);
+    }
+    graph_.set_input_order(std::move(order));
+  }
+
+  Graph& graph_;
+  std::vector<std::vector<NodeId>> users_;
+  std::vector<ValueId> key_caches_;
+  std::vector<ValueId> value_caches_;
+};
+
+}  // namespace
+
+void custom_static_cache(Graph& graph) { StaticCache(graph).run(); }
+
+}  // namespace lathe

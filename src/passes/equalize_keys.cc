@@ -1,0 +1,132 @@
+// Before:                                       After:
+//   %q = rope(linear(%h, Wq))                     %q = rope(linear(%h, diag(f) Wq))
+//   %k = rope(linear(%h, Wk))                     %k = rope(linear(%h, diag(1/f) Wk))
+//   %s = matmul(%q, concat(past, %k))             %s = matmul(%q, concat(past, %k))
+
+#include "passes/equalize_keys.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "passes/match.h"
+
+namespace lathe {
+namespace {
+
+using Users = std::vector<std::vector<NodeId>>;
+
+class ScaledRows final : public FloatSource {
+ public:
+  /// Rows of `width` numbers, row r times factors[r].
+  ScaledRows(std::shared_ptr<const FloatSource> source, int64_t width, std::vector<float> factors)
+      : source_(std::move(source)), width_(width), factors_(std::move(factors)) {}
+  void read(int64_t begin, int64_t count, float* out) const override {
+    source_->read(begin, count, out);
+    for (int64_t i = 0; i < count; ++i) {
+      out[i] *= factors_[static_cast<size_t>((begin + i) / width_)];
+    }
+  }
+
+ private:
+  std::shared_ptr<const FloatSource> source_;
+  int64_t width_;
+  std::vector<float> factors_;  // [rows]
+};
+
+/// The projection in front of a rotary embedding: add(mul(x, cos), ...), x =
+/// transpose(view(linear)).
+const Node* projection_of(const Graph& graph, ValueId rotated) {
+  const Node* add = producer_if(graph, rotated, {Op::add});
+  const Node* straight = add == nullptr ? nullptr : producer_if(graph, add->inputs[0], {Op::mul});
+  const Node* transpose =
+      straight == nullptr ? nullptr : producer_if(graph, straight->inputs[0], {Op::transpose});
+  const Node* view =
+      transpose == nullptr ? nullptr : producer_if(graph, transpose->inputs[0], {Op::view});
+  const Node* linear =
+      view == nullptr ? nullptr : producer_if(graph, view->inputs[0], {Op::linear});
+  return linear != nullptr && has_floats(graph, linear->inputs[1]) ? linear : nullptr;
+}
+
+/// The matmul that reads these keys, with the past before and repeated heads after them.
+const Node* scores_of(const Graph& graph, const Users& users, ValueId keys) {
+  while (true) {
+    const Node* next = nullptr;
+    for (const NodeId id : users[static_cast<size_t>(keys)]) next = &graph.node(id);
+    if (next == nullptr || next->op == Op::matmul) return next;
+    if (next->op != Op::cat && next->op != Op::unsqueeze && next->op != Op::expand &&
+        next->op != Op::reshape) {
+      return nullptr;
+    }
+    keys = next->output();
+  }
+}
+
+/// One factor for each pair of dimensions of each key-value head: [Hkv * D].
+std::vector<float> factors_of(const std::vector<float>& magnitudes, int64_t head_dim) {
+  const float largest = *std::max_element(magnitudes.begin(), magnitudes.end());
+  std::vector<float> factors(magnitudes.size(), 1.0f);
+  if (!(largest > 0.0f)) return factors;
+  // A dimension that calibration hardly saw must not be blown up without bound.
+  constexpr float kSmallest = 1e-3f;
+  const int64_t half = head_dim / 2;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    const int64_t d = static_cast<int64_t>(i) % head_dim;
+    const size_t partner = i + static_cast<size_t>(half) * (d < half ? 1 : 0) -
+                           static_cast<size_t>(half) * (d < half ? 0 : 1);
+    factors[i] = std::max(std::max(magnitudes[i], magnitudes[partner]) / largest, kSmallest);
+  }
+  return factors;
+}
+
+void scale_rows(Graph& graph, NodeId linear, const std::vector<float>& factors) {
+  const std::vector<ValueId> inputs = graph.node(linear).inputs;
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    const Value& weight = graph.value(inputs[i]);
+    const int64_t width = i == 1 ? weight.shape[1] : 1;
+    replace_weight(graph, linear, i,
+                   std::make_shared<ScaledRows>(weight.constant->floats, width, factors),
+                   i == 1 ? "weight" : "bias");
+  }
+}
+
+}  // namespace
+
+void equalize_keys(Graph& graph, const KeyMagnitudes& magnitudes) {
+  const Users users = graph.users();
+  for (size_t layer = 0; layer < magnitudes.size(); ++layer) {
+    const std::string name = "k_new_" + std::to_string(layer);
+    const auto output =
+        std::find_if(graph.outputs().begin(), graph.outputs().end(),
+                     [&](const GraphOutput& candidate) { return candidate.name == name; });
+    if (output == graph.outputs().end()) continue;
+    const Node* transpose = producer_if(graph, output->value, {Op::transpose});
+    const Node* scores = scores_of(graph, users, output->value);
+    if (transpose == nullptr || scores == nullptr) continue;
+    const Node* key = projection_of(graph, transpose->inputs[0]);
+    const Node* query = projection_of(graph, scores->inputs[0]);
+    const Shape& key_shape = graph.value(output->value).shape;        // [1, Hkv, D, AR]
+    const Shape& query_shape = graph.value(scores->inputs[0]).shape;  // [1, H, AR, D]
+    const int64_t head_dim = key_shape[2];
+    if (key == nullptr || query == nullptr || head_dim % 2 != 0 ||
+        static_cast<int64_t>(magnitudes[layer].size()) != key_shape[1] * head_dim) {
+      continue;
+    }
+    const std::vector<float> factors = factors_of(magnitudes[layer], head_dim);
+    std::vector<float> inverse;
+    for (const float factor : factors) inverse.push_back(1.0f / factor);
+    std::vector<float> repeated;  // [H * D]
+    const int64_t groups = query_shape[1] / key_shape[1];
+    for (int64_t head = 0; head < query_shape[1]; ++head) {
+      const auto from = factors.begin() + head / groups * head_dim;
+      repeated.insert(repeated.end(), from, from + head_dim);
+    }
+    const NodeId key_id = key->id;
+    const NodeId query_id = query->id;
+    scale_rows(graph, key_id, inverse);
+    scale_rows(graph, query_id, repeated);
+  }
+}
+
+}  // namespace lathe

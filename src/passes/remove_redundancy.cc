@@ -1,0 +1,48 @@
+// Before:                                     After:
+//   %to = aten.to(%x) {dtype=f32} : f32[4]      %neg = aten.neg(%x)
+//   %mul = aten.mul(%to) {other=1.0}
+//   %neg = aten.neg(%mul)
+
+#include "passes/pass.h"
+
+namespace lathe {
+namespace {
+
+/// The input that a node gives on unchanged, or kNone where it does something.
+ValueId passed_through(const Graph& graph, const Node& node) {
+  const auto same_type = [&] {
+    const Value& in = graph.value(node.inputs[0]);
+    const Value& out = graph.value(node.output());
+    return in.dtype == out.dtype && in.shape == out.shape;
+  };
+  switch (node.op) {
+    case Op::alias:
+    case Op::dropout:
+      return node.inputs[0];
+    case Op::copy_:
+      return node.inputs[1];
+    case Op::to:
+    case Op::view:
+    case Op::reshape:
+    case Op::expand:
+      return same_type() ? node.inputs[0] : kNone;
+    case Op::mul:
+      return node.inputs.size() == 1 && node.attributes.real("other") == 1.0 ? node.inputs[0]
+                                                                             : kNone;
+    default:
+      return kNone;
+  }
+}
+
+}  // namespace
+
+void remove_redundancy(Graph& graph) {
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    const ValueId source = passed_through(graph, node);
+    if (source != kNone) graph.replace_uses(node.output(), source);
+  }
+  graph.remove_dead();
+}
+
+}  // namespace lathe

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "graph/encoding.h"
+#include "quant/range.h"
+
+namespace lathe {
+
+// From ranges to encodings, and from numbers to codes: docs/numerics.md, "Encodings".
+//
+// Scales and zero points are computed in float64. The scale is then stored as float32, and that
+// stored value is THE scale: codes are computed against it here, and every executor and every
+// export dequantizes with it.
+
+/// Affine over `range` widened to hold zero, for DType::u16 and DType::u8:
+/// s = max((hi - lo) / steps, 1e-4 / steps), zp = round(-lo / s). Throws Error naming `value` where
+/// the range is empty or not finite.
+Encoding affine_encoding(DType dtype, const ValueRange& range, std::string_view value);
+
+/// u8 symmetric, for keys and values: s = max(abs) / 127.5, at least 1e-4 / 255; zp = 128.
+/// Throws Error as affine_encoding does.
+Encoding symmetric_encoding(const ValueRange& range, std::string_view value);
+
+/// The scale of one channel of i8 weights: max(abs) / 127, at least `floor`. A channel of zeros
+/// takes `floor`, or 1 / 127 where that is zero: any scale gives the same codes.
+float channel_scale(float max_abs, double floor);
+
+/// The smallest scale of a weight channel at which `bias` still fits 32 bits (in steps of
+/// s_x * s_w). 0 for a bias of 0.
+double bias_scale_floor(float bias, float input_scale);
+
+/// i32, one scale per channel: s_x * s_w[c]. The scales shown are rounded to float32; codes are
+/// computed against the float64 product, which is what an accumulator counts in.
+Encoding bias_encoding(const Encoding& input, const Encoding& weight);
+
+/// codes[i] = clamp(round(numbers[i] / s) + zp), in float32, ties to even. Per-tensor encodings of
+/// the type that the codes have.
+void to_codes(const Encoding& encoding, std::span<const float> numbers, uint16_t* codes);
+void to_codes(const Encoding& encoding, std::span<const float> numbers, uint8_t* codes);
+
+/// One channel of weights: codes[i] = clamp(round(weights[i] / scale), -127, 127).
+void channel_codes(float scale, std::span<const float> weights, int8_t* codes);
+
+/// round(bias / (s_x * s_w)) in float64. The scales must pass bias_scale_floor.
+int32_t bias_code(float bias, float input_scale, float weight_scale);
+
+}  // namespace lathe

@@ -1,0 +1,57 @@
+#include "text/chat_template.h"
+
+#include <algorithm>
+
+#include "support/error.h"
+#include "text/rust_bridge.h"
+
+namespace lathe {
+namespace {
+
+constexpr char kWhere[] = "chat template";
+
+/// The JSON reader on the Rust side refuses anything deeper.
+constexpr int kDeepest = 120;
+
+bool is_deeper_than(const nlohmann::ordered_json& json, int levels) {
+  if (!json.is_structured()) return false;
+  if (levels == 0) return true;
+  return std::any_of(json.begin(), json.end(),
+                     [&](const auto& item) { return is_deeper_than(item, levels - 1); });
+}
+
+}  // namespace
+
+ChatTemplate ChatTemplate::parse(std::string_view source) {
+  LatheOwnedText empty;
+  LatheOwnedText error;
+  if (!lathe_template_check(borrow(source), &empty, &error)) {
+    fail({.what = printable(take(error)), .where = kWhere});
+  }
+  lathe_text_free(empty);
+  return ChatTemplate(source);
+}
+
+std::string ChatTemplate::render(const nlohmann::ordered_json& context,
+                                 const ClockTime& now) const {
+  if (is_deeper_than(context, kDeepest)) {
+    fail({.what = "the variables are nested too deeply",
+          .where = kWhere,
+          .expected = "at most " + std::to_string(kDeepest) + " levels"});
+  }
+  std::string json;
+  try {
+    json = context.dump();
+  } catch (const nlohmann::json::type_error&) {
+    fail({.what = "the variables hold text that is not valid UTF-8", .where = kWhere});
+  }
+  LatheOwnedText rendered;
+  LatheOwnedText error;
+  if (!lathe_template_render(borrow(source_), borrow(json), borrow(now.value_or("")), &rendered,
+                             &error)) {
+    fail({.what = printable(take(error), 400), .where = kWhere});
+  }
+  return take(rendered);
+}
+
+}  // namespace lathe

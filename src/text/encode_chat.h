@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace lathe {
+
+/// One message of a conversation.
+struct ChatMessage {
+  std::string role;  ///< "system", "user", "assistant"
+  std::string content;
+};
+
+/// The variables that transformers gives a template for `messages` with add_generation_prompt:
+/// messages, tools and documents (none), and `special_tokens` (bos_token, eos_token and so on).
+nlohmann::ordered_json chat_context(const std::vector<ChatMessage>& messages,
+                                    const nlohmann::ordered_json& special_tokens);
+
+/// The ids of a conversation, ready for the model: rendered with chat_context, the control tokens
+/// of the template parsed, and what a message says encoded as text, so that nothing a user types
+/// becomes a control token. Where no message spells one the ids are those of Hugging Face's
+/// encode(rendered, add_special_tokens=False), with `lead` (BOS) before them unless the template
+/// writes it: there is never a second one.
+///
+/// A spelling is also kept apart where a message only completes or begins what the template writes
+/// beside it. What is not covered: a template that cuts a piece out of the middle of a message, so
+/// that what stood on both sides comes together.
+///
+/// Throws Error: what the template refuses, invalid UTF-8.
+std::vector<int64_t> encode_chat(const Tokenizer& tokenizer, const ChatTemplate& chat_template,
+                                 const std::vector<ChatMessage>& messages,
+                                 const nlohmann::ordered_json& special_tokens,
+                                 const std::vector<int64_t>& lead,
+                                 const ClockTime& now = std::nullopt);
+
+}  // namespace lathe

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "decode/runner.h"
+
+namespace lathe::testing {
+
+/// A small checkpoint of the Llama family with golden values.
+struct ModelCase {
+  std::string name;
+  std::filesystem::path source;  ///< what open_source() takes
+  std::filesystem::path golden;  ///< pK.input_ids, pK.logits, pK.greedy_ids, pK.greedy_margin
+  int prompts = 0;               ///< p0 to p(prompts - 1)
+};
+
+/// The checkpoint that is built into the program: trained, no rope scaling, bf16.
+ModelCase embedded_model();
+/// tests/data/tiny/llama: random weights with outliers, llama3 rope scaling, float32.
+ModelCase tiny_llama();
+
+/// For names of parameterized tests.
+inline std::ostream& operator<<(std::ostream& out, const ModelCase& model) {
+  return out << model.name;
+}
+
+/// "p0.logits"
+std::string of_prompt(int prompt, const std::string& tensor);
+
+/// Logits after each of `ids`, appended to what the runner holds: [ids, vocab].
+std::vector<float> prefill_logits(Runner& runner, std::span<const int64_t> ids);
+
+/// Runs `prompt` as a sequence of its own and writes `count` ids, each the largest logit. An
+/// end-of-sequence id does not end it.
+std::vector<int64_t> greedy(Runner& runner, std::span<const int64_t> prompt, size_t count);
+
+}  // namespace lathe::testing

@@ -1,0 +1,116 @@
+#include "decode/graph_io.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "decode/fake_model.h"
+#include "support/error.h"
+
+namespace lathe {
+namespace {
+
+using testing::HasSubstr;
+
+/// What is said of a good contract after `spoil` had its way with it.
+std::string complaint(const std::function<void(IoContract&)>& spoil, int64_t tokens_per_call = 4) {
+  IoContract contract = test::FakeModel{}.contract(tokens_per_call);
+  spoil(contract);
+  try {
+    read_graph_io(contract);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(GraphIo, ReadsWhatTheRunnerNeeds) {
+  const GraphIo io = read_graph_io(test::FakeModel{}.contract(4));
+  EXPECT_EQ(io.tokens_per_call, 4);
+  EXPECT_EQ(io.context, 16);
+  EXPECT_EQ(io.vocab, 32);
+  EXPECT_EQ(io.cache_slots(), 12);
+  EXPECT_EQ(io.mask, (ValueFormat{DType::u16, 255.0f / 65535.0f, 65535}));
+  EXPECT_EQ(io.logits, (ValueFormat{DType::u16, 0.001f, 32768}));
+  const ValueFormat cache{DType::u8, 0.05f, 128};
+  ASSERT_EQ(io.layers.size(), 2u);
+  EXPECT_EQ(io.layers[0], (LayerFormat{{2, 4, cache}, {2, 3, cache}}));
+  EXPECT_EQ(io.layers[1], (LayerFormat{{1, 5, cache}, {1, 6, cache}}));
+}
+
+TEST(GraphIo, AGraphOverTheWholeContextMayComeWithoutCaches) {
+  EXPECT_EQ(complaint(
+                [](IoContract& io) {
+                  std::erase_if(io.inputs, [](const IoTensor& tensor) {
+                    return tensor.name.find("cache") != std::string::npos;
+                  });
+                },
+                16),
+            "no error");
+}
+
+TEST(GraphIo, NamesWhatIsWrongWithAContract) {
+  EXPECT_THAT(complaint([](IoContract& io) { io.tokens_per_call = 0; }),
+              HasSubstr("prefill graph: tokens per call and context do not fit"));
+  EXPECT_THAT(complaint([](IoContract& io) { io.context = 3; }), HasSubstr("found 4 and 3"));
+  EXPECT_THAT(complaint([](IoContract& io) { io.context = int64_t{1} << 62; }),
+              HasSubstr("do not fit"));
+  EXPECT_THAT(complaint([](IoContract& io) { io.inputs[0].name = "ids"; }),
+              HasSubstr("prefill graph: tokens: input is missing"));
+  EXPECT_THAT(complaint([](IoContract& io) { io.inputs[0].dtype = DType::i64; }),
+              HasSubstr("tokens: wrong type: expected i32, found i64"));
+  EXPECT_THAT(
+      complaint([](IoContract& io) { io.inputs[1].shape = {1, 1, 4, 15}; }),
+      HasSubstr("attention_mask: wrong shape: expected [1, 1, 4, 16], found [1, 1, 4, 15]"));
+  EXPECT_THAT(complaint([](IoContract& io) { io.outputs[0].shape = {}; }),
+              HasSubstr("logits: wrong shape"));
+  EXPECT_THAT(complaint([](IoContract& io) { io.outputs[0].shape = {1, 4, int64_t{1} << 40}; }),
+              HasSubstr("logits: wrong shape"));
+  EXPECT_THAT(complaint([](IoContract& io) { io.outputs.resize(1); }),
+              HasSubstr("k_new_0: output is missing"));
+  EXPECT_THAT(complaint([](IoContract& io) { io.outputs.pop_back(); }),
+              HasSubstr("v_new_1: output is missing"));
+  EXPECT_THAT(complaint([](IoContract& io) { io.inputs.pop_back(); }),
+              HasSubstr("v_cache_1: input is missing"));
+  EXPECT_THAT(complaint([](IoContract& io) { io.outputs[1].shape = {1, 2, 4}; }),
+              HasSubstr("k_new_0"));
+  EXPECT_THAT(complaint([](IoContract& io) { io.outputs[1].shape[1] = int64_t{1} << 62; }),
+              HasSubstr("k_new_0"));
+  EXPECT_THAT(complaint([](IoContract& io) { io.inputs[3].shape[1] = 3; }),
+              HasSubstr("k_cache_0: wrong shape: expected [1, 2, 4, 12], found [1, 3, 4, 12]"));
+  EXPECT_THAT(complaint([](IoContract& io) {
+                io.inputs.push_back({"window_attention_mask", DType::u16, {1, 1, 4, 16}, {}});
+              }),
+              HasSubstr("window_attention_mask: input is not one the runner knows"));
+}
+
+TEST(GraphIo, RefusesEncodingsThatCannotBeRead) {
+  const auto logits = [](const std::function<void(Encoding&)>& spoil) {
+    return complaint([&](IoContract& io) { spoil(*io.outputs[0].encoding); });
+  };
+  constexpr const char* kUnusable = "logits: encoding is not usable";
+  EXPECT_THAT(logits([](Encoding& e) { e.scale = {0.0f}; }), HasSubstr(kUnusable));
+  EXPECT_THAT(logits([](Encoding& e) { e.scale = {-1.0f}; }), HasSubstr(kUnusable));
+  EXPECT_THAT(logits([](Encoding& e) { e.scale = {NAN}; }), HasSubstr(kUnusable));
+  EXPECT_THAT(logits([](Encoding& e) { e.scale = {INFINITY}; }), HasSubstr(kUnusable));
+  EXPECT_THAT(logits([](Encoding& e) { e.scale = {}; }), HasSubstr(kUnusable));
+  EXPECT_THAT(logits([](Encoding& e) { e.axis = 2; }), HasSubstr(kUnusable));
+  EXPECT_THAT(logits([](Encoding& e) { e.dtype = DType::u8; }), HasSubstr(kUnusable));
+  EXPECT_THAT(logits([](Encoding& e) { e.zero_point = -1; }), HasSubstr(kUnusable));
+  EXPECT_THAT(logits([](Encoding& e) { e.zero_point = 65536; }), HasSubstr(kUnusable));
+  EXPECT_THAT(complaint([](IoContract& io) { io.outputs[0].encoding.reset(); }),
+              HasSubstr("found u16 without encoding"));
+  EXPECT_THAT(complaint([](IoContract& io) { io.outputs[0].dtype = DType::i8; }),
+              HasSubstr("expected u8, u16 or f32, found i8"));
+}
+
+TEST(GraphIo, RefusesACacheThatIsNotEncodedAsItsNewPairs) {
+  EXPECT_THAT(complaint([](IoContract& io) { io.inputs[4].encoding->scale = {0.06f}; }),
+              HasSubstr("v_cache_0: cache is not encoded as its new pairs are: expected u8 with "));
+}
+
+}  // namespace
+}  // namespace lathe

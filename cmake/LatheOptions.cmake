@@ -28,6 +28,12 @@ if(LATHE_SANITIZE)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
+if(LATHE_FUZZ)
+  # Coverage in every library, so that the fuzzer sees where its inputs lead.
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
 # lathe_room(NAME SOURCES... USES...): one folder of src/ as a static library. USES lists the rooms
 # that docs/architecture.md lets it use; the linker and this list keep the rule.
 function(lathe_room name)

@@ -1,5 +1,6 @@
 #include "lathe/language_model.h"
 
+#include <future>
 #include <utility>
 
 #include "artifact/read.h"
@@ -34,11 +35,15 @@ LanguageModel::~LanguageModel() = default;
 
 std::unique_ptr<LanguageModel> LanguageModel::open(const std::filesystem::path& artifact,
                                                    const OpenOptions& options) {
+  // A tokenizer takes as long to open as all the rest, so both go on at once.
+  std::future<TextModel> text = std::async(std::launch::async | std::launch::deferred, [&] {
+    const ModelText files = read_model_text(artifact);
+    return TextModel::open(files.tokenizer_json, files.tokenizer_config_json, files.chat_template,
+                           artifact.string());
+  });
   Model model = read_model(artifact);
-  TextModel text = TextModel::open(model.text.tokenizer_json, model.text.tokenizer_config_json,
-                                   model.text.chat_template, artifact.string());
   Runner runner = make_runner(model, options);
-  auto impl = std::make_unique<Impl>(Impl{std::move(model), std::move(text), std::move(runner)});
+  auto impl = std::make_unique<Impl>(Impl{std::move(model), text.get(), std::move(runner)});
   return std::unique_ptr<LanguageModel>(new LanguageModel(std::move(impl)));
 }
 

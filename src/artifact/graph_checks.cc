@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "artifact/list_reader.h"
-#include "graph/packed_weights.h"
+#include "graph/stored_bytes.h"
 #include "graph/verifier.h"
 #include "support/error.h"
 #include "support/utf8.h"
@@ -64,14 +64,7 @@ void check_constant(const Value& value) {
     refuse(value.name, "only integer constants can be stored", {},
            constant.floats == nullptr ? "no data" : "floats");
   }
-  int64_t bytes = byte_size(value.dtype, value.shape);
-  if (constant.layout == Layout::packed) {
-    if (value.dtype != DType::i8 || value.shape.size() != 2) {
-      refuse(value.name, "only matrices of i8 are packed", "i8[channels, k]",
-             std::string(name_of(value.dtype)) + to_string(value.shape));
-    }
-    bytes = static_cast<int64_t>(packed_constant_bytes(value.shape[0], value.shape[1]));
-  }
+  const int64_t bytes = stored_bytes(value);
   if (constant.byte_count != bytes) {
     refuse(value.name, "the constant has a wrong size", std::to_string(bytes) + " bytes",
            std::to_string(constant.byte_count));

@@ -20,6 +20,11 @@ std::string read_text(const Container& container, std::string_view name) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+ModelText load_text(const Container& container) {
+  return {read_text(container, kTokenizerName), read_text(container, kTokenizerConfigName),
+          read_text(container, kChatTemplateName)};
+}
+
 Model load(const Container& container) {
   Model model;
   model.facts = parse_facts(container.metadata(kModelKey));
@@ -28,8 +33,7 @@ Model load(const Container& container) {
   check_recipe_json(model.recipe_json);
   model.generation =
       parse_generation(read_text(container, kGenerationName), model.facts.vocab_size);
-  model.text = {read_text(container, kTokenizerName), read_text(container, kTokenizerConfigName),
-                read_text(container, kChatTemplateName)};
+  model.text = load_text(container);
   model.graphs = load_graphs(container.metadata(kGraphsKey), container);
   if (io_json(model.graphs) != container.metadata(kIoKey)) {
     fail({.what = "the IO contract is not that of the graphs"});
@@ -55,6 +59,10 @@ Model read_model(const std::filesystem::path& path, WeightCheck check) {
   }
   if (weights.valid()) weights.get();
   return model;
+}
+
+ModelText read_model_text(const std::filesystem::path& path) {
+  return load_text(Container::open(path));
 }
 
 }  // namespace lathe

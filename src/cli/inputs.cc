@@ -32,7 +32,7 @@ TextModel open_text(const std::filesystem::path& path) {
     return TextModel::open(read_text_file(path), {}, {}, path.string());
   }
   if (!is_artifact(path)) return checkpoint_text(*open_source(path), path);
-  const ModelText text = read_model(path, WeightCheck::sizes).text;
+  const ModelText text = read_model_text(path);
   return TextModel::open(text.tokenizer_json, text.tokenizer_config_json, text.chat_template,
                          path.string());
 }

@@ -204,8 +204,8 @@ TEST_F(SmolLm2, IntegerModelKeepsAnswersAndPerplexity) {
   EXPECT_NE(result.text.find("Paris"), std::string::npos) << result.text;
   EXPECT_EQ(result.finish_reason, FinishReason::stop);
 
-  // The first window of the text, 1,024 tokens: it is harder than the whole, of which
-  // docs/numerics.md gives the figure.
+  // The first window of the text, 1,024 tokens, stands for all eight to save time. It loses more
+  // than the whole: 0.99 % where `lathe eval` over all 4,160 tokens measures 0.69 %.
   std::vector<int64_t> window = golden_.ids("ppl.input_ids");
   window.resize(1024);
   const double expected = json_.at("perplexity").at("perplexity_first_window").get<double>();

@@ -6,7 +6,7 @@
 
 #include "executors/reference/integer.h"
 #include "graph/operators.h"
-#include "graph/packed_weights.h"
+#include "graph/stored_bytes.h"
 #include "support/error.h"
 
 namespace lathe {
@@ -59,14 +59,7 @@ void check_constant(const Value& value) {
     return;
   }
   if (constant.bytes == nullptr) refuse(value.name, "a constant has no data");
-  int64_t bytes = byte_size(value.dtype, value.shape);
-  if (constant.layout == Layout::packed) {
-    if (value.dtype != DType::i8 || value.shape.size() != 2) {
-      refuse(value.name, "only matrices of i8 are packed", "i8[channels, k]",
-             std::string(name_of(value.dtype)) + to_string(value.shape));
-    }
-    bytes = static_cast<int64_t>(packed_constant_bytes(value.shape[0], value.shape[1]));
-  }
+  const int64_t bytes = stored_bytes(value);
   if (constant.byte_count != bytes) {
     refuse(value.name, "a constant has the wrong size", std::to_string(bytes) + " bytes",
            std::to_string(constant.byte_count) + " bytes");

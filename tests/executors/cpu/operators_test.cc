@@ -11,7 +11,6 @@ namespace lathe {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 constexpr int64_t kEqual = 0;
 constexpr int64_t kOneCode = 1;

@@ -32,6 +32,9 @@ class RandomGraph {
     return std::move(graph_);
   }
 
+  /// Values that may be one code from the reference's; the others are equal to them.
+  const std::vector<ValueId>& close() const { return close_; }
+
  private:
   int64_t below(int64_t limit) {
     return static_cast<int64_t>(random_() % static_cast<uint64_t>(limit));
@@ -81,7 +84,7 @@ class RandomGraph {
     }
   }
 
-  /// Of dimensions with at most 2,000 elements together, so that expansion ends.
+  /// Nothing with more than 1,000 elements grows, so that graphs stay small.
   void move(ValueId x) {
     const Shape& shape = value(x).shape;
     const bool exact = std::find(exact_.begin(), exact_.end(), x) != exact_.end();
@@ -232,8 +235,6 @@ class RandomGraph {
   Graph graph_;
   std::vector<ValueId> exact_;  // as the reference has them
   std::vector<ValueId> close_;  // at most one code from it
- public:
-  const std::vector<ValueId>& close() const { return close_; }
 };
 
 TEST(CpuRandomGraphs, GiveTheCodesOfTheReference) {

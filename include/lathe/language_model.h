@@ -33,7 +33,8 @@ struct OpenOptions {
 ///   });
 class LanguageModel {
  public:
-  /// Throws lathe::Error.
+  /// Throws lathe::Error. Returns once the graphs can run; the tokenizer is opened in the
+  /// background, and what is wrong with it is thrown by the first call that needs it.
   static std::unique_ptr<LanguageModel> open(const std::filesystem::path& artifact,
                                              const OpenOptions& options = {});
   ~LanguageModel();

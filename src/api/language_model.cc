@@ -26,7 +26,7 @@ Runner make_runner(const Model& model, const OpenOptions& options) {
 
 struct LanguageModel::Impl {
   Model model;
-  TextModel text;
+  std::shared_future<TextModel> text;  // being opened in the background
   Runner runner;
 };
 
@@ -35,28 +35,29 @@ LanguageModel::~LanguageModel() = default;
 
 std::unique_ptr<LanguageModel> LanguageModel::open(const std::filesystem::path& artifact,
                                                    const OpenOptions& options) {
-  // A tokenizer takes as long to open as all the rest, so both go on at once.
-  std::future<TextModel> text = std::async(std::launch::async | std::launch::deferred, [&] {
-    const ModelText files = read_model_text(artifact);
-    return TextModel::open(files.tokenizer_json, files.tokenizer_config_json, files.chat_template,
-                           artifact.string());
-  });
   Model model = read_model(artifact);
+  // A large tokenizer takes longer to open than all the rest. It goes on in the background until
+  // the first text is to be encoded; whoever has ids already does not wait for it.
+  std::shared_future<TextModel> text = std::async(
+      std::launch::async | std::launch::deferred, [files = model.text, where = artifact.string()] {
+        return TextModel::open(files.tokenizer_json, files.tokenizer_config_json,
+                               files.chat_template, where);
+      });
   Runner runner = make_runner(model, options);
-  auto impl = std::make_unique<Impl>(Impl{std::move(model), text.get(), std::move(runner)});
+  auto impl = std::make_unique<Impl>(Impl{std::move(model), std::move(text), std::move(runner)});
   return std::unique_ptr<LanguageModel>(new LanguageModel(std::move(impl)));
 }
 
 std::vector<int64_t> LanguageModel::encode(std::string_view text) const {
-  return impl_->text.encode_prompt(text);
+  return impl_->text.get().encode_prompt(text);
 }
 
 std::vector<int64_t> LanguageModel::encode_chat(const std::vector<ChatMessage>& messages) const {
-  return impl_->text.encode_chat(messages);
+  return impl_->text.get().encode_chat(messages);
 }
 
 const std::shared_ptr<const Tokenizer>& LanguageModel::tokenizer() const {
-  return impl_->text.tokenizer();
+  return impl_->text.get().tokenizer();
 }
 
 int64_t LanguageModel::context() const { return impl_->runner.context(); }

@@ -18,8 +18,8 @@ enum class WeightCheck : uint8_t {
 /// true). Throws Error for any other file, a damaged one, and one of a newer version.
 Model read_model(const std::filesystem::path& path, WeightCheck check = WeightCheck::checksum);
 
-/// The text of an artifact alone, so that a tokenizer can be opened while the rest is still being
-/// read. Checked as far as read_model checks it; throws Error as it does.
+/// The text of an artifact alone, without its graphs: for commands that only tokenize. The checksum
+/// over it is checked. Throws Error for any other file, a damaged one, and one of a newer version.
 ModelText read_model_text(const std::filesystem::path& path);
 
 }  // namespace lathe

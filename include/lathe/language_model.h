@@ -19,6 +19,9 @@ enum class ExecutorKind : uint8_t {
   reference  ///< scalar and exact: the yardstick
 };
 
+/// "cpu", "reference"
+std::string_view name_of(ExecutorKind executor);
+
 struct OpenOptions {
   ExecutorKind executor = ExecutorKind::cpu;
   RunMode mode = RunMode::hybrid;

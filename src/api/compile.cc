@@ -1,5 +1,7 @@
 #include "lathe/compile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -16,6 +18,8 @@
 #include "passes/pipelines.h"
 #include "quant/quantizer.h"
 #include "quant/recipe_library.h"
+#include "quant/recipe_overrides.h"
+#include "quant/weight_choice.h"
 #include "support/error.h"
 #include "support/thread_pool.h"
 #include "text/text_model.h"
@@ -28,13 +32,50 @@ constexpr int64_t kDefaultPrefill = 32;
 // Longer calibration sequences would see farther positions, at a cost that grows with the square.
 constexpr int64_t kCalibrationLength = 1024;
 
+Variant variant_named(const std::string& name) {
+  for (const Variant variant : {Variant::hf, Variant::hf_mainline, Variant::static_form}) {
+    if (name_of(variant) == name) return variant;
+  }
+  fail({.what = "there is no such variant",
+        .expected = "hf, hf_mainline or static",
+        .found = printable(name, 40)});
+}
+
+Target target_named(const std::string& name) {
+  for (const Target target : {Target::cpu, Target::htp}) {
+    if (name_of(target) == name) return target;
+  }
+  fail({.what = "there is no such target", .expected = "cpu or htp", .found = printable(name, 40)});
+}
+
+RecipeFacts facts_of(const ModelConfig& config) {
+  return {config.model_type, config.vocab_size, config.hidden_size, config.intermediate_size,
+          config.layers,     config.heads,      config.kv_heads};
+}
+
+/// The ranges of all values of the float graph, by running it over every batch.
+RangeTable observe_ranges(const std::shared_ptr<const Checkpoint>& checkpoint,
+                          std::span<const CalibrationBatch> batches, const FloatForm& form,
+                          int threads, ThreadPool& pool) {
+  const auto length = static_cast<int64_t>(batches.front().tokens.size());
+  const Graph graph = float_graph(checkpoint, {GraphRole::calibrate, length, length}, form);
+  FloatModel model(checkpoint, threads, FloatExecutor::fast, form);
+  const FloatRun run = [&](const CalibrationBatch& batch, const FloatObserver& observer) {
+    model.run(batch, [&](ValueId id, const TensorView& view) {
+      if (view.dtype != DType::f32) return;
+      observer(id, {view.as<float>(), static_cast<size_t>(elements(view.shape))});
+    });
+  };
+  return calibrate(graph, run, batches, pool);
+}
+
 /// The context and the prefill width that the options mean for this model.
 struct Sizes {
   int64_t context = 0;
   int64_t prefill = 0;
 };
 
-Sizes choose_sizes(const ModelConfig& config, const CompileOptions& options) {
+Sizes choose_sizes(const ModelConfig& config, const CompileOptions& options, const Recipe& recipe) {
   const int64_t limit = config.max_position_embeddings;
   Sizes sizes;
   sizes.context = options.context.value_or(std::min(kDefaultContext, limit));
@@ -43,7 +84,8 @@ Sizes choose_sizes(const ModelConfig& config, const CompileOptions& options) {
           .expected = "at most " + std::to_string(limit),
           .found = std::to_string(sizes.context)});
   }
-  sizes.prefill = options.prefill.value_or(std::min(kDefaultPrefill, sizes.context));
+  sizes.prefill =
+      options.prefill.value_or(std::min(recipe.prefill.value_or(kDefaultPrefill), sizes.context));
   if (sizes.prefill > sizes.context) {
     fail({.what = "--prefill is longer than the context",
           .expected = "at most " + std::to_string(sizes.context),
@@ -80,9 +122,12 @@ std::string source_name(const std::filesystem::path& source) {
                                : source.parent_path().filename().string();
 }
 
-/// What decides the artifact's content, besides the checkpoint.
+/// What decides the artifact's content, besides the checkpoint and the recipe.
 nlohmann::json options_json(const CompileOptions& options, const Sizes& sizes) {
-  return {{"prefill", sizes.prefill},
+  return {{"variant", options.variant},
+          {"target", options.target},
+          {"prefill", sizes.prefill},
+          {"disabled_passes", options.disabled_passes},
           {"calibration", options.calibration.filename().string()},
           {"calibration_tokens", options.calibration_tokens}};
 }
@@ -99,6 +144,58 @@ void check_output(const std::filesystem::path& output) {
   }
 }
 
+/// Text and parsed form of the recipe that the options mean for this model.
+struct ChosenRecipe {
+  std::string text;
+  Recipe recipe;
+};
+
+ChosenRecipe choose_recipe(const ModelConfig& config, const CompileOptions& options) {
+  const RecipeText found =
+      options.recipe == "auto" ? choose_recipe(facts_of(config)) : find_recipe(options.recipe);
+  RecipeOverrides overrides;
+  if (options.quant != "auto") overrides.dtype = options.quant;
+  overrides.block = options.block;
+  overrides.kv_bits = options.kv_bits;
+  overrides.seq_mse = options.seq_mse;
+  if (options.r3) overrides.r3 = true;
+  ChosenRecipe chosen{override_recipe(found.text, overrides, found.where), {}};
+  chosen.recipe = parse_recipe(chosen.text, found.where);
+  return chosen;
+}
+
+void check_pass_names(const std::vector<std::string>& names) {
+  const std::vector<std::string_view> known = pass_names();
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    fail({.what = "there is no such pass",
+          .expected = fmt::format("one of {}", fmt::join(known, ", ")),
+          .found = printable(name, 40)});
+  }
+}
+
+/// Float graphs of one model, in the order in which they are quantized: decode first.
+std::vector<Graph> build_graphs(const std::shared_ptr<const Checkpoint>& checkpoint,
+                                const Sizes& sizes, const FloatForm& form) {
+  std::vector<Graph> graphs;
+  graphs.push_back(float_graph(checkpoint, {GraphRole::decode, 1, sizes.context}, form));
+  if (sizes.prefill > 1) {
+    FloatForm quiet = form;
+    quiet.control.after = {};
+    graphs.push_back(
+        float_graph(checkpoint, {GraphRole::prefill, sizes.prefill, sizes.context}, quiet));
+  }
+  return graphs;
+}
+
+/// The passes on every graph; the observer of the control sees the first.
+void run_on_all(std::vector<Graph>& graphs, std::span<const Pass> passes, PassControl control) {
+  for (Graph& graph : graphs) {
+    run_passes(graph, passes, control);
+    control.after = {};
+  }
+}
+
 }  // namespace
 
 CompileReport compile(const std::filesystem::path& source, const std::filesystem::path& output,
@@ -111,8 +208,9 @@ CompileReport compile(const std::filesystem::path& source, const std::filesystem
 
   // Whatever can be wrong with the input is found before work starts.
   check_output(output);
-  const RecipeText recipe_text = find_recipe(options.recipe);
-  const Recipe recipe = parse_recipe(recipe_text.text, recipe_text.where);
+  check_pass_names(options.disabled_passes);
+  FloatForm form{variant_named(options.variant), target_named(options.target)};
+  if (options.recipe != "auto") find_recipe(options.recipe);
   const std::shared_ptr<const Checkpoint> checkpoint = open_source(source);
   if (checkpoint->text().tokenizer_json.empty()) {
     fail({.what = "the model has no tokenizer.json",
@@ -121,7 +219,12 @@ CompileReport compile(const std::filesystem::path& source, const std::filesystem
   }
   for (const std::string& warning : checkpoint->warnings()) progress(warning);
   const ModelConfig& config = checkpoint->config();
-  const Sizes sizes = choose_sizes(config, options);
+  const auto [recipe_text, recipe] = choose_recipe(config, options);
+  const bool mainline = form.variant == Variant::hf_mainline;
+  if (mainline && (recipe.r3 || options.kv_bits == 8)) {
+    fail({.what = "hf_mainline has neither R3 nor 8-bit caches: it is how things were before"});
+  }
+  const Sizes sizes = choose_sizes(config, options, recipe);
   const TextAssets& assets = checkpoint->text();
   const TextModel text = TextModel::open(assets.tokenizer_json, assets.tokenizer_config_json,
                                          assets.chat_template, source.string());
@@ -130,42 +233,38 @@ CompileReport compile(const std::filesystem::path& source, const std::filesystem
                           std::min(kCalibrationLength, config.max_position_embeddings));
 
   progress("building graphs");
-  GraphTransform transform;
-  if (recipe.transforms) {
-    transform = [magnitudes = key_magnitudes(checkpoint, batches, threads)](Graph& graph) {
+  form.control.options = {recipe.activation, mainline ? 16 : recipe.kv_bits, recipe.r3};
+  form.control.disabled = options.disabled_passes;
+  if (recipe.transforms && !mainline) {
+    form.transform = [magnitudes = key_magnitudes(checkpoint, batches, threads),
+                      control = form.control](Graph& graph) {
       equalize_keys(graph, magnitudes);
-      run_passes(graph, rotations());
+      run_passes(graph, rotations(), control);
     };
   }
-  std::vector<Graph> graphs;
-  graphs.push_back(float_graph(checkpoint, {GraphRole::decode, 1, sizes.context}, transform));
-  if (sizes.prefill > 1) {
-    graphs.push_back(
-        float_graph(checkpoint, {GraphRole::prefill, sizes.prefill, sizes.context}, transform));
-  }
-  const auto length = static_cast<int64_t>(batches.front().tokens.size());
-  const Graph calibration =
-      float_graph(checkpoint, {GraphRole::calibrate, length, length}, transform);
+  FloatForm quiet = form;
+  form.control.after = options.after_pass;
+  std::vector<Graph> graphs = build_graphs(checkpoint, sizes, form);
+  const std::vector<WeightChoice> weights = choose_weights(recipe, graphs.front());
+  if (options.explain) options.explain(explain(recipe, weights));
 
-  progress("calibrating and quantizing");
-  Model model;
-  {
-    FloatModel float_model(checkpoint, threads, FloatExecutor::fast, transform);
-    const FloatRun run = [&](const CalibrationBatch& batch, const FloatObserver& observer) {
-      float_model.run(batch, [&](ValueId id, const TensorView& view) {
-        if (view.dtype != DType::f32) return;
-        observer(id, {view.as<float>(), static_cast<size_t>(elements(view.shape))});
-      });
-    };
-    ThreadPool pool(threads);
-    model.graphs = quantize_model(graphs, calibration, recipe, run, batches, pool).graphs;
-  }
+  progress("calibrating");
+  ThreadPool pool(threads);
+  const RangeTable ranges = observe_ranges(checkpoint, batches, quiet, threads, pool);
+
+  progress("quantizing");
+  const Pipeline pipeline = pipeline_of(form.variant, form.target);
+  run_on_all(graphs, pipeline.annotate, form.control);
+  graphs = quantize_model(graphs, ranges, recipe, pool).graphs;
+  run_on_all(graphs, pipeline.lower, form.control);
 
   progress("writing");
+  Model model;
+  model.graphs = std::move(graphs);
   model.text = {assets.tokenizer_json, assets.tokenizer_config_json, assets.chat_template};
   model.generation = {checkpoint->generation().eos_ids, checkpoint->generation().bos_id};
   model.facts = {config.model_type, config.vocab_size, config.layers, sizes.context};
-  model.recipe_json = recipe_text.text;
+  model.recipe_json = recipe_text;
   model.provenance = {checkpoint->fingerprint(), source_name(source), LATHE_VERSION,
                       options_json(options, sizes)};
   CompileReport report;

@@ -24,6 +24,10 @@ Runner make_runner(const Model& model, const OpenOptions& options) {
 
 }  // namespace
 
+std::string_view name_of(ExecutorKind executor) {
+  return executor == ExecutorKind::cpu ? "cpu" : "reference";
+}
+
 struct LanguageModel::Impl {
   Model model;
   std::shared_future<TextModel> text;  // being opened in the background

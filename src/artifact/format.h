@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "support/tensor.h"
+
 namespace lathe {
 
 // Names inside of model.lathe (docs/artifact.md).
@@ -18,5 +20,8 @@ inline constexpr std::string_view kGenerationName = "generation_config.json";
 inline constexpr std::string_view kTokenizerName = "tokenizer.json";
 inline constexpr std::string_view kTokenizerConfigName = "tokenizer_config.json";
 inline constexpr std::string_view kChatTemplateName = "chat_template.jinja";
+
+/// The type of the tensor that holds a constant: safetensors has no 4-bit one, so i4 lies in bytes.
+constexpr DType stored_type(DType dtype) { return dtype == DType::i4 ? DType::u8 : dtype; }
 
 }  // namespace lathe

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "artifact/list_reader.h"
+#include "graph/check_encoding.h"
 #include "graph/stored_bytes.h"
 #include "graph/verifier.h"
 #include "support/error.h"
@@ -25,37 +26,6 @@ namespace {
 /// Ids and conditions mean what they say; everything else in an integer graph is codes.
 bool needs_encoding(DType dtype) {
   return dtype != DType::i64 && dtype != DType::i32 && dtype != DType::boolean;
-}
-
-void check_encoding(const Value& value) {
-  const Encoding& encoding = *value.encoding;
-  if (encoding.dtype != value.dtype) {
-    refuse(value.name, "the encoding is of another type", std::string(name_of(value.dtype)),
-           std::string(name_of(encoding.dtype)));
-  }
-  const CodeRange range = code_range(encoding.dtype);
-  if (encoding.zero_point < range.low || encoding.zero_point > range.high) {
-    refuse(value.name, "the zero point is not a code",
-           std::to_string(range.low) + ".." + std::to_string(range.high),
-           std::to_string(encoding.zero_point));
-  }
-  int64_t scales = 1;
-  if (encoding.axis != -1) {
-    if (encoding.axis < 0 || static_cast<size_t>(encoding.axis) >= value.shape.size()) {
-      refuse(value.name, "the axis of the encoding is outside of the tensor",
-             to_string(value.shape), std::to_string(encoding.axis));
-    }
-    if (!value.is_constant()) refuse(value.name, "only constants are encoded per channel");
-    scales = value.shape[static_cast<size_t>(encoding.axis)];
-  }
-  if (static_cast<int64_t>(encoding.scale.size()) != scales) {
-    refuse(value.name, "the encoding has a wrong number of scales", std::to_string(scales),
-           std::to_string(encoding.scale.size()));
-  }
-  const auto usable = [](float scale) { return std::isfinite(scale) && scale > 0.0f; };
-  if (!std::all_of(encoding.scale.begin(), encoding.scale.end(), usable)) {
-    refuse(value.name, "a scale is not a positive number");
-  }
 }
 
 void check_constant(const Value& value) {
@@ -125,6 +95,9 @@ class GraphCheck {
     check_shape(value.shape, value.name);
     if (value.encoding) {
       check_encoding(value);
+      if (value.encoding->per_channel() && !value.is_constant()) {
+        refuse(value.name, "only constants are encoded per channel");
+      }
     } else if (needs_encoding(value.dtype)) {
       refuse(value.name, "codes without an encoding, or floats", {},
              std::string(name_of(value.dtype)));

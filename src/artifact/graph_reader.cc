@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "artifact/format.h"
 #include "artifact/graph_checks.h"
 #include "artifact/list_reader.h"
 #include "graph/operators.h"
@@ -92,6 +93,7 @@ class TablesReader {
     }
     encoding.zero_point = static_cast<int32_t>(item.integer(INT32_MIN, INT32_MAX));
     if (scale.is_string()) encoding.axis = static_cast<int32_t>(item.integer(0, kMaxRank));
+    if (!item.at_end()) encoding.block = static_cast<int32_t>(item.integer(1, kMaxDimension));
     budget_.take(encoding.scale);
     tables_.encodings.push_back(std::move(encoding));
   }
@@ -194,8 +196,8 @@ class GraphReader {
     std::string name = record.name();
     const Tables::StoredConstant& stored = pick(record, tables_.constants);
     const DType dtype = dtype_from_name(record.string(), name);
-    if (dtype != stored.dtype) {
-      record.refuse("the tensor is of another type", std::string(name_of(dtype)),
+    if (stored_type(dtype) != stored.dtype) {
+      record.refuse("the tensor is of another type", std::string(name_of(stored_type(dtype))),
                     std::string(name_of(stored.dtype)));
     }
     Shape shape = checked_shape(record, name);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "artifact/format.h"
 #include "artifact/graph_checks.h"
 #include "graph/operators.h"
 #include "support/error.h"
@@ -115,7 +116,8 @@ class GraphsWriter {
     if (!value.encoding) return -1;
     const Encoding& encoding = *value.encoding;
     std::string key = std::string(name_of(encoding.dtype)) + ' ' +
-                      std::to_string(encoding.zero_point) + ' ' + std::to_string(encoding.axis);
+                      std::to_string(encoding.zero_point) + ' ' + std::to_string(encoding.axis) +
+                      ' ' + std::to_string(encoding.block);
     Json item;
     if (encoding.per_channel()) {
       const std::string name = value.constant->name + ".scale";
@@ -126,6 +128,7 @@ class GraphsWriter {
                     std::as_bytes(std::span(encoding.scale))});
       key += ' ' + name;
       item = {name_of(encoding.dtype), name, encoding.zero_point, encoding.axis};
+      if (encoding.block > 0) item.push_back(encoding.block);
     } else {
       key += ' ' + std::to_string(std::bit_cast<uint32_t>(encoding.scale.at(0)));
       item = {name_of(encoding.dtype), encoding.scale.at(0), encoding.zero_point};
@@ -140,7 +143,7 @@ class GraphsWriter {
     // Packed bytes are not the matrix in any order that a shape could tell.
     const Shape shape = packed ? Shape{constant.byte_count} : value.shape;
     store_tensor(stored_.weights, weight_indices_,
-                 {constant.name, value.dtype, shape, {constant.bytes.get(), size}});
+                 {constant.name, stored_type(value.dtype), shape, {constant.bytes.get(), size}});
     const std::string layout = packed ? "packed" : "rows";
     return constants_.index(constant.name + ' ' + layout, {constant.name, layout});
   }

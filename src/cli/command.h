@@ -4,7 +4,8 @@
 #include <string>
 
 // One file for each subcommand: it declares options, calls the library, and prints. What they share
-// is in options.h, inputs.h and output.h.
+// is in options.h, inputs.h and output.h. A command whose answer, printed, is no ends with
+// CLI::RuntimeError(1).
 namespace lathe::cli {
 
 void add_compile(CLI::App& app);

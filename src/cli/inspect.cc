@@ -1,16 +1,15 @@
 #include <fmt/format.h>
 
 #include <iostream>
-#include <map>
 #include <memory>
-#include <set>
 
 #include "artifact/read.h"
 #include "cli/command.h"
+#include "cli/inspect_diff.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "executors/cpu/plan.h"
-#include "graph/operators.h"
+#include "graph/summary.h"
 #include "graph/text.h"
 #include "support/thread_pool.h"
 
@@ -20,45 +19,9 @@ namespace {
 struct Arguments {
   std::filesystem::path model;
   std::string graph;
+  std::filesystem::path other;
   bool json = false;
 };
-
-/// What one call of a graph moves, and what it is made of.
-struct Summary {
-  std::map<std::string, int64_t> operators;
-  int64_t weight_bytes = 0;
-  int64_t kv_bytes_in = 0;
-  int64_t kv_bytes_out = 0;
-  size_t arena_bytes = 0;
-};
-
-int64_t bytes_of(const IoTensor& tensor) { return byte_size(tensor.dtype, tensor.shape); }
-
-bool is_cache(const std::string& name) { return name.starts_with("k_") || name.starts_with("v_"); }
-
-Summary summarize(const Graph& graph) {
-  Summary summary;
-  std::set<std::string> counted;
-  for (const NodeId id : graph.order()) {
-    const Node& node = graph.node(id);
-    ++summary.operators[std::string(rule_of(node.op).name)];
-    for (const ValueId input : node.inputs) {
-      const Value& value = graph.value(input);
-      if (value.is_constant() && counted.insert(value.constant->name).second) {
-        summary.weight_bytes += value.constant->byte_count;
-      }
-    }
-  }
-  const IoContract io = graph.io();
-  for (const IoTensor& tensor : io.inputs) {
-    if (is_cache(tensor.name)) summary.kv_bytes_in += bytes_of(tensor);
-  }
-  for (const IoTensor& tensor : io.outputs) {
-    if (is_cache(tensor.name)) summary.kv_bytes_out += bytes_of(tensor);
-  }
-  summary.arena_bytes = lower(graph, thread_count(0)).arena_bytes;
-  return summary;
-}
 
 nlohmann::ordered_json to_json(const std::vector<IoTensor>& tensors) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
@@ -84,6 +47,10 @@ void print_tensors(const char* title, const std::vector<IoTensor>& tensors) {
 }
 
 void run(const Arguments& arguments) {
+  if (!arguments.other.empty()) {
+    if (!print_diff(arguments.model, arguments.other, arguments.json)) throw CLI::RuntimeError(1);
+    return;
+  }
   const Model model = read_model(arguments.model, WeightCheck::sizes);
   const Graph& graph =
       model.graph(arguments.graph == "prefill" ? GraphRole::prefill : GraphRole::decode);
@@ -91,7 +58,8 @@ void run(const Arguments& arguments) {
     std::cout << print_graph(graph);
     return;
   }
-  const Summary summary = summarize(graph);
+  const GraphSummary summary = summarize(graph);
+  const size_t arena_bytes = lower(graph, thread_count(0)).arena_bytes;
   const IoContract io = graph.io();
   if (arguments.json) {
     print_json({{"io", {{"inputs", to_json(io.inputs)}, {"outputs", to_json(io.outputs)}}},
@@ -99,7 +67,9 @@ void run(const Arguments& arguments) {
                 {"weight_bytes", summary.weight_bytes},
                 {"kv_bytes_in", summary.kv_bytes_in},
                 {"kv_bytes_out", summary.kv_bytes_out},
-                {"arena_bytes", summary.arena_bytes}});
+                {"arena_bytes", arena_bytes},
+                {"boundary_bytes", summary.boundary_bytes},
+                {"activation_bytes", summary.activation_bytes}});
     return;
   }
   std::cout << fmt::format("{} graph: {} tokens per call, context {}\n", name_of(io.role),
@@ -111,8 +81,15 @@ void run(const Arguments& arguments) {
     std::cout << fmt::format("  {:<18} {}\n", name, count);
   }
   std::cout << fmt::format(
-      "bytes a call: weights {}, caches read {} and written {}; arena {} bytes\n",
-      summary.weight_bytes, summary.kv_bytes_in, summary.kv_bytes_out, summary.arena_bytes);
+      "bytes a call\n"
+      "  weights            {} (of embeddings the rows read)\n"
+      "  caches in          {}\n"
+      "  caches out         {}\n"
+      "  other in and out   {}\n"
+      "  between nodes      {}\n"
+      "arena                {} bytes\n",
+      summary.weight_bytes, summary.kv_bytes_in, summary.kv_bytes_out, summary.boundary_bytes,
+      summary.activation_bytes, arena_bytes);
 }
 
 }  // namespace
@@ -122,8 +99,12 @@ void add_inspect(CLI::App& app) {
   CLI::App* command = add_command(app, "inspect", "Show what is in an artifact",
                                   "lathe inspect smol.lathe --graph decode");
   add_artifact(*command, arguments->model);
-  command->add_option("--graph", arguments->graph, "Print the graph of this role")
-      ->check(CLI::IsMember({"decode", "prefill"}));
+  CLI::Option* graph =
+      command->add_option("--graph", arguments->graph, "Print the graph of this role")
+          ->check(CLI::IsMember({"decode", "prefill"}));
+  add_file(*command, "--diff", arguments->other,
+           "Artifact whose graphs to compare by structure; exits with 1 where they differ")
+      ->excludes(graph);
   add_json(*command, arguments->json);
   command->callback([arguments] { run(*arguments); });
 }

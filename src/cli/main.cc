@@ -44,8 +44,11 @@ int run(int argc, char** argv) {
                          add_inspect, add_tokenize, add_template}) {
     add(app);
   }
+  int status = 0;
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RuntimeError& answer) {
+    status = answer.get_exit_code();
   } catch (const CLI::Success& help_or_version) {
     app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
@@ -54,7 +57,7 @@ int run(int argc, char** argv) {
   }
   std::cout.flush();
   if (!std::cout) lathe::fail({.what = "cannot write to the standard output"});
-  return 0;
+  return status;
 }
 
 }  // namespace

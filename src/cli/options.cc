@@ -162,8 +162,8 @@ void add_sampling(CLI::App& command, SamplerOptions& options) {
   command.add_option("--seed", options.seed, "Seed of the random choice")->check(between(0));
 }
 
-void add_json(CLI::App& command, bool& json) {
-  command.add_flag("--json", json, "Print one JSON object");
+CLI::Option* add_json(CLI::App& command, bool& json) {
+  return command.add_flag("--json", json, "Print one JSON object");
 }
 
 }  // namespace lathe::cli

@@ -41,6 +41,6 @@ void add_token_limit(CLI::App& command, int64_t& tokens, const std::string& desc
 /// --temperature and the rest
 void add_sampling(CLI::App& command, SamplerOptions& options);
 /// --json
-void add_json(CLI::App& command, bool& json);
+CLI::Option* add_json(CLI::App& command, bool& json);
 
 }  // namespace lathe::cli

@@ -1,35 +1,29 @@
 #include "decode/bound_graph.h"
 
-#include <string>
 #include <utility>
 
 namespace lathe {
+namespace {
 
-BoundGraph::BoundGraph(std::unique_ptr<Session> session, const GraphIo& io, const KvCache& cache)
+/// Calls job with a 0 of the C++ type of `dtype`, one of those that count tokens.
+template <typename Job>
+void with_index(DType dtype, const Job& job) {
+  dtype == DType::i64 ? job(int64_t{0}) : job(int32_t{0});
+}
+
+AlignedBuffer bind_tokens(Session& session, const TokenInput& input, const char* what) {
+  AlignedBuffer buffer(byte_size(input.dtype, input.shape), what);
+  session.bind(input.name, dense_view(input.dtype, input.shape, buffer.data()));
+  return buffer;
+}
+
+}  // namespace
+
+BoundGraph::BoundGraph(std::unique_ptr<Session> session, const GraphIo& io)
     : session_(std::move(session)),
       io_(io),
-      mask_(io),
-      new_pairs_(io),
-      tokens_(byte_size(DType::i32, {1, io.tokens_per_call}), "the tokens"),
-      positions_(byte_size(DType::i32, {1, io.tokens_per_call}), "the positions") {
-  const Shape row{1, io.tokens_per_call};
-  session_->bind("tokens", dense_view(DType::i32, row, tokens_.data()));
-  session_->bind("position", dense_view(DType::i32, row, positions_.data()));
-  session_->bind("attention_mask", mask_.view());
-  bind_cache(cache);
-}
-
-void BoundGraph::bind_cache(const KvCache& cache) {
-  for (size_t i = 0; i < io_.layers.size(); ++i) {
-    const std::string layer = std::to_string(i);
-    if (io_.has_cache_inputs) {
-      session_->bind("k_cache_" + layer, cache.key_window(i, io_.cache_slots()));
-      session_->bind("v_cache_" + layer, cache.value_window(i, io_.cache_slots()));
-    }
-    session_->bind("k_new_" + layer, new_pairs_.layers()[i].key);
-    session_->bind("v_new_" + layer, new_pairs_.layers()[i].value);
-  }
-}
+      ids_(bind_tokens(*session_, io_.ids, "the tokens")),
+      positions_(bind_tokens(*session_, io_.positions, "the positions")) {}
 
 void BoundGraph::bind_logits(bool wanted) {
   if (wanted == logits_bound_) return;
@@ -42,19 +36,24 @@ void BoundGraph::bind_logits(bool wanted) {
   logits_bound_ = wanted;
 }
 
-void BoundGraph::run(std::span<const int64_t> ids, int64_t past, bool want_logits) {
+void BoundGraph::run(std::span<const int64_t> ids, bool want_logits) {
   // Any id does where the chunk is not full.
-  constexpr int32_t kPadding = 0;
-  auto* tokens = reinterpret_cast<int32_t*>(tokens_.data());
-  auto* positions = reinterpret_cast<int32_t*>(positions_.data());
-  for (int64_t i = 0; i < io_.tokens_per_call; ++i) {
-    const auto at = static_cast<size_t>(i);
-    tokens[i] = at < ids.size() ? static_cast<int32_t>(ids[at]) : kPadding;
-    positions[i] = static_cast<int32_t>(past + i);
-  }
-  mask_.set_past(past);
+  constexpr int64_t kPadding = 0;
+  const int64_t first = past();
+  with_index(io_.ids.dtype, [&](auto zero) {
+    using Index = decltype(zero);
+    auto* tokens = reinterpret_cast<Index*>(ids_.data());
+    auto* positions = reinterpret_cast<Index*>(positions_.data());
+    for (int64_t i = 0; i < io_.tokens_per_call; ++i) {
+      const auto at = static_cast<size_t>(i);
+      tokens[i] = static_cast<Index>(at < ids.size() ? ids[at] : kPadding);
+      positions[i] = static_cast<Index>(first + i);
+    }
+  });
+  prepare();
   bind_logits(want_logits);
   session_->run();
+  keep(static_cast<int64_t>(ids.size()));
 }
 
 LogitsRow BoundGraph::logits(int64_t i) const {

@@ -5,44 +5,51 @@
 #include <span>
 
 #include "decode/aligned_buffer.h"
-#include "decode/attention_mask.h"
 #include "decode/graph_io.h"
-#include "decode/kv_cache.h"
 #include "decode/logits.h"
 #include "executors/session.h"
 
 namespace lathe {
 
-/// A session with memory bound to all its inputs and outputs, reading a cache that it shares with
-/// others.
+/// A session with memory bound to all its inputs and outputs, working on a cache that it shares
+/// with others (KvCache::bind makes it).
 class BoundGraph {
  public:
-  /// The cache must outlive this. Throws Error where memory is not to be had or the session
-  /// refuses.
-  BoundGraph(std::unique_ptr<Session> session, const GraphIo& io, const KvCache& cache);
+  virtual ~BoundGraph() = default;
+  BoundGraph(const BoundGraph&) = delete;
+  BoundGraph& operator=(const BoundGraph&) = delete;
 
   int64_t tokens_per_call() const { return io_.tokens_per_call; }
 
-  /// Runs `ids` (1 to AR of them, in the vocabulary) after the `past` tokens of the cache,
-  /// past <= CL - AR. Missing ids are filled up: tokens that come later do not change a result.
-  /// Without `want_logits` the graph is spared making them. Allocates at most when `want_logits`
-  /// is another than in the call before.
-  void run(std::span<const int64_t> ids, int64_t past, bool want_logits);
+  /// Runs `ids` (1 to AR of them, in the vocabulary) after the tokens of the cache, of which there
+  /// are at most CL - AR, and adds them to it. Missing ids are filled up: tokens that come later do
+  /// not change a result. Without `want_logits` the graph is spared making them. Allocates at most
+  /// when `want_logits` is another than in the call before.
+  void run(std::span<const int64_t> ids, bool want_logits);
 
   /// Of the last run with `want_logits`; i < AR.
   LogitsRow logits(int64_t i) const;
-  const NewPairs& new_pairs() const { return new_pairs_; }
+
+ protected:
+  /// Binds ids and positions.
+  BoundGraph(std::unique_ptr<Session> session, const GraphIo& io);
+
+  Session& session() { return *session_; }
 
  private:
-  void bind_cache(const KvCache& cache);
+  /// Tokens that the cache holds.
+  virtual int64_t past() const = 0;
+  /// Makes the other inputs ready for a call after the tokens of the cache.
+  virtual void prepare() = 0;
+  /// Adds the first `count` tokens of the last call to the cache.
+  virtual void keep(int64_t count) noexcept = 0;
+
   void bind_logits(bool wanted);
 
   std::unique_ptr<Session> session_;
   GraphIo io_;
-  AttentionMask mask_;
-  NewPairs new_pairs_;
-  AlignedBuffer tokens_;     // i32 [1, AR]
-  AlignedBuffer positions_;  // i32 [1, AR]
+  AlignedBuffer ids_;        // [AR]
+  AlignedBuffer positions_;  // [AR]
   AlignedBuffer logits_;     // [1, AR, vocab]; no memory until logits are first wanted
   bool logits_bound_ = false;
 };

@@ -32,31 +32,63 @@ class Reader {
             .expected = "1 <= tokens per call <= context <= " + std::to_string(kMaxContext),
             .found = std::to_string(tokens) + " and " + std::to_string(io.context)});
     }
-    check(input("tokens"), {1, tokens}, DType::i32);
-    check(input("position"), {1, tokens}, DType::i32);
-
-    const IoTensor& mask = input("attention_mask");
-    check_shape(mask, {1, 1, tokens, io.context});
-    io.mask = format_of(mask);
-
     const IoTensor& logits = output("logits");
     io.vocab = logits.shape.empty() ? 0 : logits.shape.back();
     if (io.vocab < 1 || io.vocab > kMaxVocab) reject_shape(logits, {1, tokens, kMaxVocab});
     check_shape(logits, {1, tokens, io.vocab});
     io.logits = format_of(logits);
 
-    io.has_cache_inputs = io.cache_slots() > 0 || contract_.find_input("k_cache_0") != nullptr;
-    while (contract_.find_output("k_new_" + std::to_string(io.layers.size())) != nullptr) {
-      io.layers.push_back(read_layer(io, std::to_string(io.layers.size())));
+    if (contract_.find_input("input_ids") == nullptr) {
+      read_pairs(io);
+    } else {
+      read_whole_caches(io);
     }
-    if (io.layers.empty()) missing("output", "k_new_0");
     reject_unknown(contract_.inputs, "input");
     reject_unknown(contract_.outputs, "output");
     return io;
   }
 
  private:
-  LayerFormat read_layer(const GraphIo& io, const std::string& layer) {
+  void read_pairs(GraphIo& io) {
+    const int64_t tokens = io.tokens_per_call;
+    io.cache_style = CacheStyle::pairs;
+    io.ids = token_input("tokens", DType::i32, {1, tokens});
+    io.positions = token_input("position", DType::i32, {1, tokens});
+
+    const IoTensor& mask = input("attention_mask");
+    check_shape(mask, {1, 1, tokens, io.context});
+    io.mask = format_of(mask);
+
+    io.has_cache_inputs = io.cache_slots() > 0 || contract_.find_input("k_cache_0") != nullptr;
+    while (contract_.find_output("k_new_" + std::to_string(io.layers.size())) != nullptr) {
+      io.layers.push_back(read_pair(io, std::to_string(io.layers.size())));
+    }
+    if (io.layers.empty()) missing("output", "k_new_0");
+  }
+
+  void read_whole_caches(GraphIo& io) {
+    const int64_t tokens = io.tokens_per_call;
+    io.cache_style = CacheStyle::whole;
+    io.ids = token_input("input_ids", DType::i64, {1, tokens});
+    io.positions = token_input("cache_position", DType::i64, {tokens});
+    while (contract_.find_output(whole_cache_output(io.layers.size()) + ".keys") != nullptr) {
+      const size_t layer = io.layers.size();
+      io.layers.push_back({read_whole(io, layer, ".keys"), read_whole(io, layer, ".values")});
+    }
+    if (io.layers.empty()) missing("output", whole_cache_output(0) + ".keys");
+  }
+
+  CacheFormat read_whole(const GraphIo& io, size_t layer, const std::string& kind) {
+    const IoTensor& returned = output(whole_cache_output(layer) + kind);
+    CacheFormat format = read_cache(returned);
+    format.head_dim = returned.shape[3];
+    const Shape shape{1, format.heads, io.context, format.head_dim};
+    check_shape(returned, shape);
+    check_fed(whole_cache_input(layer) + kind, returned, shape);
+    return format;
+  }
+
+  LayerFormat read_pair(const GraphIo& io, const std::string& layer) {
     LayerFormat format;
     const int64_t slots = io.cache_slots();
     const int64_t tokens = io.tokens_per_call;
@@ -72,8 +104,8 @@ class Reader {
     check_shape(value, {1, format.value.heads, tokens, format.value.head_dim});
 
     if (io.has_cache_inputs) {
-      check_past("k_cache_" + layer, key, {1, format.key.heads, format.key.head_dim, slots});
-      check_past("v_cache_" + layer, value, {1, format.value.heads, slots, format.value.head_dim});
+      check_fed("k_cache_" + layer, key, {1, format.key.heads, format.key.head_dim, slots});
+      check_fed("v_cache_" + layer, value, {1, format.value.heads, slots, format.value.head_dim});
     }
     return format;
   }
@@ -88,14 +120,15 @@ class Reader {
     return {.heads = tensor.shape[1], .format = format_of(tensor)};
   }
 
-  void check_past(const std::string& name, const IoTensor& fresh, const Shape& shape) {
-    const IoTensor& past = input(name);
-    check_shape(past, shape);
-    if (format_of(past) != format_of(fresh)) {
-      fail({.what = "cache is not encoded as its new pairs are",
+  /// Checks a cache input against the output that feeds it.
+  void check_fed(const std::string& name, const IoTensor& source, const Shape& shape) {
+    const IoTensor& cache = input(name);
+    check_shape(cache, shape);
+    if (format_of(cache) != format_of(source)) {
+      fail({.what = "cache is not encoded as the output that feeds it",
             .where = place(name),
-            .expected = describe(fresh),
-            .found = describe(past),
+            .expected = describe(source),
+            .found = describe(cache),
             .advice = "compile the model again"});
     }
   }
@@ -127,6 +160,11 @@ class Reader {
     std::string type(name_of(tensor.dtype));
     if (!tensor.encoding || tensor.encoding->scale.empty()) return type + " without encoding";
     return type + " with " + to_string(*tensor.encoding);
+  }
+
+  TokenInput token_input(const std::string& name, DType dtype, const Shape& shape) {
+    check(input(name), shape, dtype);
+    return {name, dtype, shape};
   }
 
   const IoTensor& input(const std::string& name) {
@@ -190,12 +228,16 @@ void check_equal(bool equal, const std::string& what) {
 
 }  // namespace
 
+std::string whole_cache_input(size_t layer) { return "static_cache." + whole_cache_output(layer); }
+std::string whole_cache_output(size_t layer) { return "layers." + std::to_string(layer); }
+
 GraphIo read_graph_io(const IoContract& contract) { return Reader(contract).read(); }
 
 void check_same_model(const GraphIo& decode, const GraphIo& prefill) {
   const auto both = [](int64_t a, int64_t b) {
     return " (" + std::to_string(a) + " and " + std::to_string(b) + ")";
   };
+  check_equal(decode.cache_style == prefill.cache_style, "the style of their caches");
   check_equal(decode.context == prefill.context, "context" + both(decode.context, prefill.context));
   check_equal(decode.vocab == prefill.vocab, "vocabulary" + both(decode.vocab, prefill.vocab));
   const auto layers = static_cast<int64_t>(decode.layers.size());

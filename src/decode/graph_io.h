@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "graph/io_contract.h"
@@ -34,22 +36,44 @@ struct LayerFormat {
   bool operator==(const LayerFormat&) const = default;
 };
 
+/// How a graph is given its cache and returns it (docs/architecture.md).
+enum class CacheStyle : uint8_t {
+  pairs,  ///< the past goes in with a mask, the new pairs come out
+  whole   ///< whole caches go in and come out, and the graph masks by position
+};
+
+/// Ids or positions of the tokens of a call.
+struct TokenInput {
+  std::string name;
+  DType dtype = DType::i32;  ///< or i64
+  Shape shape;               ///< AR elements
+
+  bool operator==(const TokenInput&) const = default;
+};
+
 /// An IO contract, checked, in the terms that the runner works with.
 struct GraphIo {
   int64_t tokens_per_call = 0;  ///< AR
   int64_t context = 0;          ///< CL
   int64_t vocab = 0;
-  ValueFormat mask;
+  CacheStyle cache_style = CacheStyle::pairs;
+  TokenInput ids;
+  TokenInput positions;  ///< of the type of the ids
+  ValueFormat mask;      ///< style `pairs`
   ValueFormat logits;
   std::vector<LayerFormat> layers;
-  bool has_cache_inputs = true;  ///< a graph with AR = CL may come without
+  bool has_cache_inputs = true;  ///< style `pairs`: a graph with AR = CL may come without
 
   int64_t cache_slots() const { return context - tokens_per_call; }
 };
 
-/// Reads a contract. Throws Error, naming graph and tensor, for one that the runner cannot serve: a
-/// tensor missing, unknown, of the wrong type or shape, an unusable encoding, or a cache whose
-/// encoding differs from that of its new pairs.
+/// "static_cache.layers.0" and "layers.0": what the names of a layer's whole caches begin with.
+std::string whole_cache_input(size_t layer);
+std::string whole_cache_output(size_t layer);
+
+/// Reads a contract of either style. Throws Error, naming graph and tensor, for one that the runner
+/// cannot serve: a tensor missing, unknown, of the wrong type or shape, an unusable encoding, or a
+/// cache whose encoding differs from that of the output that feeds it.
 GraphIo read_graph_io(const IoContract& contract);
 
 /// Throws Error unless the two graphs may share one cache and one sampler.

@@ -1,65 +1,45 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
-#include "decode/aligned_buffer.h"
+#include "decode/bound_graph.h"
 #include "decode/graph_io.h"
-#include "support/tensor.h"
+#include "executors/session.h"
 
 namespace lathe {
 
-/// Where one graph writes the keys and values of the tokens of a call: dense, one pair of views a
-/// layer.
-class NewPairs {
- public:
-  explicit NewPairs(const GraphIo& io);
-
-  struct Layer {
-    TensorView key;    // [1, heads, head_dim, AR]
-    TensorView value;  // [1, heads, AR, head_dim]
-  };
-  const std::vector<Layer>& layers() const { return layers_; }
-  int64_t tokens_per_call() const { return tokens_per_call_; }
-
- private:
-  int64_t tokens_per_call_;
-  std::vector<AlignedBuffer> buffers_;
-  std::vector<Layer> layers_;
-};
-
-/// The keys and values of all tokens so far, one slot a token, in one buffer per layer and kind
-/// that is allocated once. Graphs of any AR read it through windows into the same memory, so
-/// changing from prefill to decode moves nothing. Slots without a token hold the real value 0.
+/// The keys and values of all tokens so far, one slot a token, allocated once. Graphs of any AR
+/// work on the same memory, so changing from prefill to decode moves nothing.
 class KvCache {
  public:
-  /// Throws Error where the memory is not to be had.
-  explicit KvCache(const GraphIo& io);
+  /// The cache of graphs whose contract has the style of `io`. Throws Error where the memory is not
+  /// to be had.
+  static std::unique_ptr<KvCache> make(const GraphIo& io);
+
+  virtual ~KvCache() = default;
+  KvCache(const KvCache&) = delete;
+  KvCache& operator=(const KvCache&) = delete;
 
   int64_t context() const { return context_; }
   /// Tokens held; they are in slots [0, length).
   int64_t length() const { return length_; }
 
-  /// Slots [0, slots) of a layer, as the cache input of a graph with CL - AR = slots.
-  TensorView key_window(size_t layer, int64_t slots) const;    // [1, heads, head_dim, slots]
-  TensorView value_window(size_t layer, int64_t slots) const;  // [1, heads, slots, head_dim]
-
-  /// Copies the first `count` tokens of `pairs` into the slots after those held.
-  /// length() + count <= context().
-  void append(const NewPairs& pairs, int64_t count) noexcept;
   /// Forgets all but the first `length` tokens. length <= length().
-  void truncate(int64_t length) noexcept;
+  virtual void truncate(int64_t length) noexcept = 0;
+
+  /// Binds memory to all inputs and outputs of a graph that reads this cache and adds to it. The
+  /// cache must outlive it. `io` is the session's, and fits the one that the cache was made for
+  /// (check_same_model). Throws Error where memory is not to be had or the session refuses.
+  virtual std::unique_ptr<BoundGraph> bind(std::unique_ptr<Session> session, const GraphIo& io) = 0;
+
+ protected:
+  explicit KvCache(int64_t context) : context_(context) {}
+  void set_length(int64_t length) noexcept { length_ = length; }
 
  private:
-  struct Layer {
-    LayerFormat format;
-    AlignedBuffer keys;    // [heads, head_dim, context]
-    AlignedBuffer values;  // [heads, context, head_dim]
-  };
-
   int64_t context_;
   int64_t length_ = 0;
-  std::vector<Layer> layers_;
 };
 
 }  // namespace lathe

@@ -23,11 +23,13 @@ GraphIo read_decode_io(const IoContract& contract) {
 }  // namespace
 
 Runner::Runner(std::unique_ptr<Session> decode, std::unique_ptr<Session> prefill, RunMode mode)
-    : io_(read_decode_io(decode->io())), cache_(io_), decode_(std::move(decode), io_, cache_) {
+    : io_(read_decode_io(decode->io())),
+      cache_(KvCache::make(io_)),
+      decode_(cache_->bind(std::move(decode), io_)) {
   if (prefill != nullptr) {
     const GraphIo prefill_io = read_graph_io(prefill->io());
     check_same_model(io_, prefill_io);
-    if (mode == RunMode::hybrid) prefill_.emplace(std::move(prefill), prefill_io, cache_);
+    if (mode == RunMode::hybrid) prefill_ = cache_->bind(std::move(prefill), prefill_io);
   }
   history_.reserve(static_cast<size_t>(io_.context));
 }
@@ -48,15 +50,14 @@ LogitsRow Runner::feed(std::span<const int64_t> ids, const TakeRow& take) {
     // quicker through the decode graph.
     const bool chunk =
         prefill_ && ids.size() > 1 && position() + prefill_->tokens_per_call() <= context();
-    BoundGraph& graph = chunk ? *prefill_ : decode_;
+    BoundGraph& graph = chunk ? *prefill_ : *decode_;
     const auto width = static_cast<size_t>(graph.tokens_per_call());
     const std::span<const int64_t> now = ids.first(std::min(ids.size(), width));
     const bool last = now.size() == ids.size();
     const auto count = static_cast<int64_t>(now.size());
     const int64_t first = position();
 
-    graph.run(now, first, take != nullptr || last);
-    cache_.append(graph.new_pairs(), count);
+    graph.run(now, take != nullptr || last);
     history_.insert(history_.end(), now.begin(), now.end());
     for (int64_t i = 0; take != nullptr && i < count; ++i) {
       dequantize(graph.logits(i), row_);
@@ -96,7 +97,7 @@ void Runner::truncate(int64_t length) {
           .expected = "0 to " + std::to_string(position()),
           .found = std::to_string(length)});
   }
-  cache_.truncate(length);
+  cache_->truncate(length);
   history_.resize(static_cast<size_t>(length));
 }
 

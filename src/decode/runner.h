@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,10 +32,10 @@ class Runner {
   /// memory.
   Runner(std::unique_ptr<Session> decode, std::unique_ptr<Session> prefill, RunMode mode);
 
-  int64_t context() const { return cache_.context(); }
+  int64_t context() const { return cache_->context(); }
   int64_t vocab() const { return io_.vocab; }
   /// Tokens that the cache holds.
-  int64_t position() const { return cache_.length(); }
+  int64_t position() const { return cache_->length(); }
   /// Tokens for which there is room.
   int64_t remaining() const { return context() - position(); }
   /// The ids that the cache holds, [position()].
@@ -67,11 +66,11 @@ class Runner {
   LogitsRow feed(std::span<const int64_t> ids, const TakeRow& take);
 
   GraphIo io_;  // of the decode graph
-  KvCache cache_;
-  BoundGraph decode_;
-  std::optional<BoundGraph> prefill_;
-  std::vector<int64_t> history_;  // room for [context]
-  std::vector<float> row_;        // [vocab]; empty until rows are first taken
+  std::unique_ptr<KvCache> cache_;
+  std::unique_ptr<BoundGraph> decode_;
+  std::unique_ptr<BoundGraph> prefill_;  // null: none, or mode kv
+  std::vector<int64_t> history_;         // room for [context]
+  std::vector<float> row_;               // [vocab]; empty until rows are first taken
 };
 
 }  // namespace lathe

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "decode/logits.h"
-#include "decode/random.h"
+#include "support/random.h"
 
 namespace lathe {
 

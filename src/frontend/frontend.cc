@@ -5,26 +5,40 @@
 #include <utility>
 
 #include "frontend/hf/families.h"
+#include "frontend/static_form/families.h"
 #include "support/error.h"
 
 namespace lathe {
 namespace {
 
-using Builder = Graph (*)(std::shared_ptr<const Checkpoint>, const GraphShape&);
+/// A model family: config.json's model_type and the files that build it.
+struct Family {
+  std::string_view model_type;
+  Graph (*hf)(std::shared_ptr<const Checkpoint>, const GraphShape&);
+  Graph (*static_form)(std::shared_ptr<const Checkpoint>, const GraphShape&, const StaticForm&);
+};
 
-// One line for each family: config.json's model_type and the file that builds it.
-constexpr std::array<std::pair<std::string_view, Builder>, 1> kFamilies{{
-    {"llama", hf::build_llama},
-}};
+constexpr std::array kFamilies{Family{"llama", hf::build_llama, static_form::build_llama}};
+
+const Family& family_of(const Checkpoint& checkpoint) {
+  const std::string& type = checkpoint.config().model_type;
+  for (const Family& family : kFamilies) {
+    if (family.model_type == type) return family;
+  }
+  fail({.what = "no frontend for this model_type", .found = "'" + type + "'"});
+}
 
 }  // namespace
 
 Graph build_hf_graph(std::shared_ptr<const Checkpoint> checkpoint, const GraphShape& shape) {
-  const std::string& type = checkpoint->config().model_type;
-  for (const auto& [name, build] : kFamilies) {
-    if (name == type) return build(std::move(checkpoint), shape);
-  }
-  fail({.what = "no frontend for this model_type", .found = "'" + type + "'"});
+  const Family& family = family_of(*checkpoint);
+  return family.hf(std::move(checkpoint), shape);
+}
+
+Graph build_static_graph(std::shared_ptr<const Checkpoint> checkpoint, const GraphShape& shape,
+                         const StaticForm& form) {
+  const Family& family = family_of(*checkpoint);
+  return family.static_form(std::move(checkpoint), shape, form);
 }
 
 }  // namespace lathe

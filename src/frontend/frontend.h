@@ -25,4 +25,23 @@ struct GraphShape {
 /// Graphs of all roles have the same ids. Throws Error for a family without a frontend.
 Graph build_hf_graph(std::shared_ptr<const Checkpoint> checkpoint, const GraphShape& shape);
 
+/// Choices in the static form that depend on what runs it.
+struct StaticForm {
+  /// Queries and keys are rotated after RoPE: by a hadamard node where the head dimension is a
+  /// power of two, else by a product with a fixed orthogonal matrix.
+  bool r3 = false;
+  /// mul(x, sigmoid(x)) in place of silu(x).
+  bool decomposed_silu = false;
+};
+
+/// The float graph as one writes it for an NPU by hand, and what the passes are measured by:
+/// projections as 1x1 convolutions, rows of RoPE tables picked by position, caches of which only
+/// the new pair comes back, keys transposed. Weights stay in the checkpoint until used.
+///   inputs:  tokens i32 [1, AR], attention_mask f32 [1, 1, AR, CL], position i32 [1, AR],
+///            k_cache_i f32 [1, Hkv, D, CL - AR], v_cache_i f32 [1, Hkv, CL - AR, D]
+///   outputs: logits f32 [1, AR, V], k_new_i f32 [1, Hkv, D, AR], v_new_i f32 [1, Hkv, AR, D]
+/// Graphs of all roles have the same ids. Throws Error for a family without a frontend.
+Graph build_static_graph(std::shared_ptr<const Checkpoint> checkpoint, const GraphShape& shape,
+                         const StaticForm& form);
+
 }  // namespace lathe

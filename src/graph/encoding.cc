@@ -10,6 +10,8 @@ CodeRange code_range(DType dtype) {
   switch (dtype) {
     case DType::u16:
       return {0, 65535};
+    case DType::i16:
+      return {-32767, 32767};
     case DType::u8:
       return {0, 255};
     case DType::i8:
@@ -25,7 +27,10 @@ CodeRange code_range(DType dtype) {
 
 std::string to_string(const Encoding& encoding) {
   if (encoding.per_channel()) {
-    return fmt::format("{} per channel of axis {}", name_of(encoding.dtype), encoding.axis);
+    std::string text =
+        fmt::format("{} per channel of axis {}", name_of(encoding.dtype), encoding.axis);
+    if (encoding.block > 0) text += fmt::format(" in blocks of {}", encoding.block);
+    return text;
   }
   return fmt::format("{} s={} zp={}", name_of(encoding.dtype), encoding.scale.at(0),
                      encoding.zero_point);

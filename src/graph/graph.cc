@@ -1,6 +1,7 @@
 #include "graph/graph.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "graph/operators.h"
@@ -141,14 +142,48 @@ void Graph::replace_uses(ValueId from, ValueId to, NodeId except) {
   }
 }
 
+void Graph::replace_uses(const std::vector<std::pair<ValueId, ValueId>>& replacements) {
+  std::vector<ValueId> read(values_.size());  // per value: what is read instead
+  std::iota(read.begin(), read.end(), 0);
+  for (const auto& [from, to] : replacements) read[static_cast<size_t>(from)] = to;
+  const auto resolve = [&](ValueId& id) {
+    while (read[static_cast<size_t>(id)] != id) id = read[static_cast<size_t>(id)];
+  };
+  for (const NodeId id : order_) {
+    for (ValueId& input : nodes_[static_cast<size_t>(id)].inputs) resolve(input);
+  }
+  for (GraphOutput& output : outputs_) resolve(output.value);
+}
+
 void Graph::set_inputs(NodeId node, std::vector<ValueId> inputs) {
   nodes_[static_cast<size_t>(node)].inputs = std::move(inputs);
+}
+
+void Graph::set_inputs_and_shapes(NodeId id, std::vector<ValueId> inputs) {
+  Node& changed = nodes_[static_cast<size_t>(id)];
+  changed.inputs = std::move(inputs);
+  std::vector<TensorType> types;
+  for (const ValueId input : changed.inputs) {
+    types.push_back({value(input).dtype, value(input).shape});
+  }
+  std::vector<TensorType> results = rule_of(changed.op).infer(changed, types);
+  for (size_t i = 0; i < results.size(); ++i) {
+    values_[static_cast<size_t>(changed.outputs[i])].shape = std::move(results[i].shape);
+  }
 }
 
 void Graph::set_value_type(ValueId id, DType dtype, std::optional<Encoding> encoding) {
   Value& v = values_[static_cast<size_t>(id)];
   v.dtype = dtype;
   v.encoding = std::move(encoding);
+}
+
+void Graph::set_spec(ValueId id, std::optional<QuantSpec> spec) {
+  values_[static_cast<size_t>(id)].spec = spec;
+}
+
+void Graph::set_read_as(ValueId id, std::optional<QuantSpec> spec) {
+  values_[static_cast<size_t>(id)].read_as = spec;
 }
 
 void Graph::set_constant(ValueId id, std::shared_ptr<const Constant> constant) {

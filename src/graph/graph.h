@@ -13,6 +13,7 @@
 #include "graph/encoding.h"
 #include "graph/io_contract.h"
 #include "graph/op.h"
+#include "graph/quant_spec.h"
 #include "support/tensor.h"
 
 namespace lathe {
@@ -27,6 +28,10 @@ struct Value {
   DType dtype = DType::f32;
   Shape shape;
   std::optional<Encoding> encoding;  ///< set where `dtype` holds codes
+  std::optional<QuantSpec> spec;     ///< float graphs, once annotated: what it will be
+  /// Annotated: what those who move it or multiply by it want instead; a requantize node between
+  /// them and this value settles it.
+  std::optional<QuantSpec> read_as;
   std::shared_ptr<const Constant> constant;
   NodeId producer = kNone;
 
@@ -96,6 +101,8 @@ class Graph {
   IoContract io() const;
 
   // --- building
+  /// For a graph that takes over names of another: new names go on where that one's end.
+  void continue_names_of(const Graph& other) { names_used_ = other.names_used_; }
   ValueId add_input(std::string name, DType dtype, Shape shape);
   ValueId add_constant(std::string name, DType dtype, Shape shape,
                        std::shared_ptr<const Constant> constant);
@@ -110,11 +117,20 @@ class Graph {
   ValueId insert_after(NodeId where, NodeSpec spec);
   /// Every node (but `except`) and every output that reads `from` reads `to` instead.
   void replace_uses(ValueId from, ValueId to, NodeId except = kNone);
+  /// Many at once, in one sweep: first of each pair becomes second, which another pair may name.
+  void replace_uses(const std::vector<std::pair<ValueId, ValueId>>& replacements);
   void set_inputs(NodeId node, std::vector<ValueId> inputs);
+  /// As set_inputs, and the outputs take the shapes that follow. Their readers are the caller's
+  /// business. Throws Error where the operator's rule refuses.
+  void set_inputs_and_shapes(NodeId node, std::vector<ValueId> inputs);
   /// The same outputs or others; `inputs` is a permutation of inputs().
   void set_outputs(std::vector<GraphOutput> outputs) { outputs_ = std::move(outputs); }
   void set_input_order(std::vector<ValueId> inputs) { inputs_ = std::move(inputs); }
+  /// `order` is a permutation of order().
+  void set_order(std::vector<NodeId> order) { order_ = std::move(order); }
   void set_value_type(ValueId id, DType dtype, std::optional<Encoding> encoding);
+  void set_spec(ValueId id, std::optional<QuantSpec> spec);
+  void set_read_as(ValueId id, std::optional<QuantSpec> spec);
   void set_constant(ValueId id, std::shared_ptr<const Constant> constant);
   void rename(ValueId id, std::string name);
   /// Removes nodes and inputs that no output needs. Inputs named in `keep` stay.

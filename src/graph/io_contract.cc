@@ -25,6 +25,13 @@ std::string_view name_of(GraphRole role) {
   return "";
 }
 
+bool holds_cache(std::string_view name) {
+  if (name.starts_with("k_cache_") || name.starts_with("v_cache_")) return true;
+  if (name.starts_with("k_new_") || name.starts_with("v_new_")) return true;
+  const bool of_layer = name.starts_with("layers.") || name.starts_with("static_cache.layers.");
+  return of_layer && (name.ends_with(".keys") || name.ends_with(".values"));
+}
+
 const IoTensor* IoContract::find_input(std::string_view name) const {
   return find_named(inputs, name);
 }

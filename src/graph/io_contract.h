@@ -40,4 +40,9 @@ struct IoContract {
   const IoTensor* find_output(std::string_view name) const;
 };
 
+/// Whether an input or output of this name holds keys or values: k_cache_i, v_cache_i, k_new_i and
+/// v_new_i, and the whole caches of a graph as it was traced, static_cache.layers.i.keys and
+/// layers.i.values.
+bool holds_cache(std::string_view name);
+
 }  // namespace lathe

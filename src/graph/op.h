@@ -16,6 +16,7 @@ enum class Op : uint8_t {
   embedding,
   expand,
   index_copy_,
+  permute,
   reshape,
   select,
   slice,
@@ -36,14 +37,20 @@ enum class Op : uint8_t {
   neg,
   pow,
   rsqrt,
+  sigmoid,
   silu,
   sin,
   softmax,
+  sub,
   where,
   // products
+  conv2d,
   linear,
   matmul,
   // Lathe's own
+  dequantize,
+  hadamard,
+  quantize,
   requantize,
   rms_norm,
 };

@@ -41,6 +41,9 @@ struct OperatorRule {
   /// work on elements of any type.
   void (*evaluate)(const Node& node, std::span<const TensorView> inputs,
                    std::span<const TensorView> outputs);
+  /// Products: whether input `index` is a weight or a bias, stored in a format of its own that a
+  /// recipe chooses, and no activation. Null: none is.
+  bool (*stores)(int index) = nullptr;
 };
 
 const OperatorRule& rule_of(Op op);

@@ -16,8 +16,13 @@ namespace {
 
 std::string print_type(const Value& value) {
   std::string out = fmt::format("{}{}", name_of(value.dtype), to_string(value.shape));
+  if (value.spec) out += " ~" + to_string(*value.spec);
+  if (value.read_as) out += ">" + to_string(*value.read_as);
   if (!value.encoding) return out;
   const Encoding& encoding = *value.encoding;
+  if (encoding.block > 0) {
+    return out + fmt::format("<per channel {}, blocks of {}>", encoding.axis, encoding.block);
+  }
   if (encoding.per_channel()) return out + fmt::format("<per channel {}>", encoding.axis);
   return out + fmt::format("<{}, {}>", encoding.scale.at(0), encoding.zero_point);
 }
@@ -33,7 +38,7 @@ std::string print_item(const Attributes::Item& item) {
 }
 
 std::string print_node(const Graph& graph, const Node& node) {
-  std::string out = "  ";
+  std::string out;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     out += fmt::format("{}%{}", i == 0 ? "" : ", ", graph.value(node.outputs[i]).name);
   }
@@ -53,7 +58,7 @@ std::string print_node(const Graph& graph, const Node& node) {
   }
   out += " : " + print_type(graph.value(node.output()));
   if (!node.module.empty()) out += " @ " + node.module;
-  return out + "\n";
+  return out;
 }
 
 // --- parsing
@@ -133,12 +138,16 @@ struct ParsedType {
   DType dtype = DType::f32;
   Shape shape;
   std::optional<Encoding> encoding;
+  std::optional<QuantSpec> spec;
+  std::optional<QuantSpec> read_as;
 };
 
 ParsedType parse_type(LineReader& line) {
   ParsedType type;
   type.dtype = dtype_from_name(line.until("["), line.where());
   type.shape = line.list();
+  if (line.take("~")) type.spec = quant_spec_from(line.until(" >"), line.where());
+  if (type.spec && line.take(">")) type.read_as = quant_spec_from(line.until(" "), line.where());
   if (!line.take("<")) return type;
   Encoding encoding;
   encoding.dtype = type.dtype;
@@ -147,6 +156,7 @@ ParsedType parse_type(LineReader& line) {
     const auto axis = static_cast<size_t>(encoding.axis);
     if (axis >= type.shape.size()) line.refuse("an axis of the tensor");
     encoding.scale.assign(static_cast<size_t>(type.shape[axis]), 1.0f);
+    if (line.take(", blocks of")) encoding.block = line.number<int32_t>();
   } else {
     encoding.scale = {line.number<float>()};
     line.expect(",");
@@ -232,7 +242,7 @@ class Parser {
       line.expect(":");
       ParsedType type = parse_type(line);
       define(line, name, graph_->add_input(name, type.dtype, type.shape));
-      set_encoding(name, type);
+      set_type(names_.at(name), type);
     } else if (line.take("const ")) {
       const std::string name = line.name();
       line.expect(":");
@@ -240,7 +250,7 @@ class Parser {
       auto constant = std::make_shared<Constant>();
       constant->name = name;
       define(line, name, graph_->add_constant(name, type.dtype, type.shape, std::move(constant)));
-      set_encoding(name, type);
+      set_type(names_.at(name), type);
     } else if (line.take("output ")) {
       const std::string name = line.until(" =");
       line.expect("=");
@@ -280,11 +290,13 @@ class Parser {
     if (type->shape != graph_->value(id).shape) {
       line.refuse("shape " + to_string(graph_->value(id).shape));
     }
-    graph_->set_value_type(id, type->dtype, type->encoding);
+    set_type(id, *type);
   }
 
-  void set_encoding(const std::string& name, const ParsedType& type) {
-    graph_->set_value_type(names_.at(name), type.dtype, type.encoding);
+  void set_type(ValueId id, const ParsedType& type) {
+    graph_->set_value_type(id, type.dtype, type.encoding);
+    graph_->set_spec(id, type.spec);
+    graph_->set_read_as(id, type.read_as);
   }
 
   std::optional<Graph> graph_;
@@ -293,24 +305,40 @@ class Parser {
 
 }  // namespace
 
+std::string print_value(const Graph& graph, ValueId id) {
+  const Value& value = graph.value(id);
+  if (const Node* producer = graph.producer(id)) return print_node(graph, *producer);
+  return fmt::format("{} %{} : {}", value.is_constant() ? "const" : "input", value.name,
+                     print_type(value));
+}
+
 std::string print_graph(const Graph& graph) {
   std::string out = fmt::format("graph {} ar={} cl={}\n", name_of(graph.role()),
                                 graph.tokens_per_call(), graph.context());
-  for (const ValueId id : graph.inputs()) {
-    out += fmt::format("  input %{} : {}\n", graph.value(id).name, print_type(graph.value(id)));
-  }
+  for (const ValueId id : graph.inputs()) out += "  " + print_value(graph, id) + "\n";
   std::vector<bool> shown(static_cast<size_t>(graph.value_count()), false);
   for (const NodeId id : graph.order()) {
     for (const ValueId input : graph.node(id).inputs) {
       const Value& value = graph.value(input);
       if (!value.is_constant() || shown[static_cast<size_t>(input)]) continue;
       shown[static_cast<size_t>(input)] = true;
-      out += fmt::format("  const %{} : {}\n", value.name, print_type(value));
+      out += "  " + print_value(graph, input) + "\n";
     }
   }
-  for (const NodeId id : graph.order()) out += print_node(graph, graph.node(id));
+  for (const NodeId id : graph.order()) out += "  " + print_node(graph, graph.node(id)) + "\n";
   for (const GraphOutput& output : graph.outputs()) {
     out += fmt::format("  output {} = %{}\n", output.name, graph.value(output.value).name);
+  }
+  return out;
+}
+
+std::string print_nodes(const Graph& graph, std::string_view module) {
+  std::string out;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    const bool inside = node.module.starts_with(module) &&
+                        (node.module.size() == module.size() || node.module[module.size()] == '.');
+    if (inside) out += print_node(graph, node);
   }
   return out;
 }

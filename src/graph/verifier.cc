@@ -87,11 +87,28 @@ class Verifier {
       refuse(node, "the encoding is fixed", to_string(unit_encoding()), show(output));
     }
     if (rule.encoding != EncodingRule::moves_codes) return;
+    check_specs(node, rule);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Value& input = graph_.value(node.inputs[i]);
+      // An integer that becomes a real number is no code.
+      if (node.op == Op::to && !input.encoding && input.dtype != DType::f32) continue;
       if (rule.moves(static_cast<int>(i)) && input.encoding != output.encoding) {
         refuse(node, fmt::format("input %{} has another encoding than the output", input.name),
                show(output), show(input));
+      }
+    }
+  }
+
+  /// In an annotated graph the mover's input is read as what the output will be.
+  void check_specs(const Node& node, const OperatorRule& rule) const {
+    const Value& output = graph_.value(node.output());
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const Value& input = graph_.value(node.inputs[i]);
+      if (!rule.moves(static_cast<int>(i)) || !input.spec || !output.spec) continue;
+      const QuantSpec& read = input.read_as ? *input.read_as : *input.spec;
+      if (read != *output.spec) {
+        refuse(node, fmt::format("input %{} has another spec than the output", input.name),
+               to_string(*output.spec), to_string(read));
       }
     }
   }

@@ -15,8 +15,6 @@
 namespace lathe {
 namespace {
 
-using Users = std::vector<std::vector<NodeId>>;
-
 class ScaledRows final : public FloatSource {
  public:
   /// Rows of `width` numbers, row r times factors[r].
@@ -35,18 +33,19 @@ class ScaledRows final : public FloatSource {
   std::vector<float> factors_;  // [rows]
 };
 
-/// The projection in front of a rotary embedding: add(mul(x, cos), ...), x =
-/// transpose(view(linear)).
+/// The projection in front of a rotary embedding, in half-split form:
+/// cat(sub(mul(slice(x), cos), ...), ...), x its heads.
 const Node* projection_of(const Graph& graph, ValueId rotated) {
-  const Node* add = producer_if(graph, rotated, {Op::add});
-  const Node* straight = add == nullptr ? nullptr : producer_if(graph, add->inputs[0], {Op::mul});
-  const Node* transpose =
-      straight == nullptr ? nullptr : producer_if(graph, straight->inputs[0], {Op::transpose});
-  const Node* view =
-      transpose == nullptr ? nullptr : producer_if(graph, transpose->inputs[0], {Op::view});
-  const Node* linear =
-      view == nullptr ? nullptr : producer_if(graph, view->inputs[0], {Op::linear});
-  return linear != nullptr && has_floats(graph, linear->inputs[1]) ? linear : nullptr;
+  // R3 turns queries and keys alike: what one is multiplied by, the other is divided by, before it.
+  if (const Node* r3 = producer_if(graph, rotated, {Op::hadamard})) rotated = r3->inputs[0];
+  const Node* cat = producer_if(graph, rotated, {Op::cat});
+  const Node* low = cat == nullptr ? nullptr : producer_if(graph, cat->inputs[0], {Op::sub});
+  const Node* product = low == nullptr ? nullptr : producer_if(graph, low->inputs[0], {Op::mul});
+  const Node* half =
+      product == nullptr ? nullptr : producer_if(graph, product->inputs[0], {Op::slice});
+  const Node* projection =
+      half == nullptr ? nullptr : projection_giving_heads(graph, half->inputs[0]);
+  return projection != nullptr && has_floats(graph, projection->inputs[1]) ? projection : nullptr;
 }
 
 /// The matmul that reads these keys, with the past before and repeated heads after them.
@@ -80,12 +79,12 @@ std::vector<float> factors_of(const std::vector<float>& magnitudes, int64_t head
   return factors;
 }
 
-void scale_rows(Graph& graph, NodeId linear, const std::vector<float>& factors) {
-  const std::vector<ValueId> inputs = graph.node(linear).inputs;
+void scale_rows(Graph& graph, NodeId projection, const std::vector<float>& factors) {
+  const std::vector<ValueId> inputs = graph.node(projection).inputs;
   for (size_t i = 1; i < inputs.size(); ++i) {
     const Value& weight = graph.value(inputs[i]);
     const int64_t width = i == 1 ? weight.shape[1] : 1;
-    replace_weight(graph, linear, i,
+    replace_weight(graph, projection, i,
                    std::make_shared<ScaledRows>(weight.constant->floats, width, factors),
                    i == 1 ? "weight" : "bias");
   }

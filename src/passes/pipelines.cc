@@ -1,32 +1,165 @@
 #include "passes/pipelines.h"
 
+#include <algorithm>
+
 #include "graph/verifier.h"
 
 namespace lathe {
 namespace {
 
-constexpr Pass kHf[] = {
-    {"remove_redundancy", remove_redundancy},
-    {"recompose_rms_norm", recompose_rms_norm},
-    {"precomputed_rope", precomputed_rope},
-    {"custom_static_cache", custom_static_cache},
-    {"dead_code", dead_code},
+/// A pass that has nothing to ask.
+template <void (*kRun)(Graph&)>
+void plain(Graph& graph, const PassOptions&) {
+  kRun(graph);
+}
+
+// --- hf
+
+constexpr Pass kHfBuildForCpu[] = {
+    {"remove_redundancy", plain<remove_redundancy>},
+    {"recompose_rms_norm", plain<recompose_rms_norm>},
+    {"recompose_silu", plain<recompose_silu>},
+    {"precomputed_rope", plain<precomputed_rope>},
+    {"custom_static_cache", plain<custom_static_cache>},
+    {"canonicalize_rope", plain<canonicalize_rope>},
+    {"r3", r3},
+    {"convert_linear_to_conv2d", plain<convert_linear_to_conv2d>},
+    {"sink_layout", plain<sink_layout>},
+    {"fuse_consecutive_reshape", plain<fuse_consecutive_reshape>},
+    {"fuse_consecutive_permute", plain<fuse_consecutive_permute>},
+    {"fuse_consecutive_cast", plain<fuse_consecutive_cast>},
+    {"dead_code", plain<dead_code>},
 };
 
+constexpr Pass kHfBuildForHtp[] = {
+    {"remove_redundancy", plain<remove_redundancy>},
+    {"recompose_rms_norm", plain<recompose_rms_norm>},
+    {"precomputed_rope", plain<precomputed_rope>},
+    {"custom_static_cache", plain<custom_static_cache>},
+    {"canonicalize_rope", plain<canonicalize_rope>},
+    {"r3", r3},
+    {"convert_linear_to_conv2d", plain<convert_linear_to_conv2d>},
+    {"sink_layout", plain<sink_layout>},
+    {"decompose_silu", plain<decompose_silu>},
+    {"fuse_consecutive_reshape", plain<fuse_consecutive_reshape>},
+    {"fuse_consecutive_permute", plain<fuse_consecutive_permute>},
+    {"fuse_consecutive_cast", plain<fuse_consecutive_cast>},
+    {"dead_code", plain<dead_code>},
+};
+
+constexpr Pass kAnnotate[] = {
+    {"separate_weights", plain<separate_weights>},
+    {"annotate", annotate},
+    {"annotate_kv_8bit", annotate_kv_8bit},
+    {"insert_requantize", plain<insert_requantize>},
+};
+
+constexpr Pass kLowerForCpu[] = {
+    {"fold_qdq", plain<fold_qdq>},
+    {"tag_quant_io", plain<tag_quant_io>},
+    {"dead_code", plain<dead_code>},
+};
+
+constexpr Pass kLowerForHtp[] = {
+    {"fold_qdq", plain<fold_qdq>},
+    {"tag_quant_io", plain<tag_quant_io>},
+    {"mha_to_sha", plain<mha_to_sha>},
+    {"dead_code", plain<dead_code>},
+};
+
+// --- static: the frontend gives the final form
+
+constexpr Pass kStaticBuild[] = {
+    {"dead_code", plain<dead_code>},
+};
+
+// --- hf_mainline: 16-bit caches, products become convolutions when everything else is done
+
+constexpr Pass kMainlineBuild[] = {
+    {"remove_redundancy", plain<remove_redundancy>},
+    {"dead_code", plain<dead_code>},
+};
+
+constexpr Pass kMainlineAnnotate[] = {
+    {"separate_weights", plain<separate_weights>},
+    {"annotate", annotate},
+    {"insert_requantize", plain<insert_requantize>},
+};
+
+constexpr Pass kMainlineLower[] = {
+    {"fold_qdq", plain<fold_qdq>},
+    {"tag_quant_io", plain<tag_quant_io>},
+    {"convert_linear_to_conv2d", plain<convert_linear_to_conv2d>},
+    {"dead_code", plain<dead_code>},
+};
+
+// --- transforms
+
 constexpr Pass kRotations[] = {
-    {"rotate_residual", rotate_residual},
-    {"rotate_values", rotate_values},
+    {"rotate_residual", plain<rotate_residual>},
+    {"rotate_values", plain<rotate_values>},
 };
 
 }  // namespace
 
-std::span<const Pass> hf_pipeline() { return kHf; }
+std::string_view name_of(Variant variant) {
+  switch (variant) {
+    case Variant::hf:
+      return "hf";
+    case Variant::hf_mainline:
+      return "hf_mainline";
+    case Variant::static_form:
+      return "static";
+  }
+  return "";
+}
+
+std::string_view name_of(Target target) { return target == Target::cpu ? "cpu" : "htp"; }
+
+Pipeline pipeline_of(Variant variant, Target target) {
+  const std::span<const Pass> lower =
+      target == Target::cpu ? std::span<const Pass>(kLowerForCpu) : kLowerForHtp;
+  switch (variant) {
+    case Variant::hf:
+      return {target == Target::cpu ? std::span<const Pass>(kHfBuildForCpu) : kHfBuildForHtp,
+              kAnnotate, lower};
+    case Variant::hf_mainline:
+      return {kMainlineBuild, kMainlineAnnotate, kMainlineLower};
+    case Variant::static_form:
+      return {kStaticBuild, kAnnotate, lower};
+  }
+  return {};
+}
+
 std::span<const Pass> rotations() { return kRotations; }
 
-void run_passes(Graph& graph, std::span<const Pass> passes) {
+std::vector<std::string_view> pass_names() {
+  std::vector<std::string_view> names;
+  const auto add = [&](std::span<const Pass> passes) {
+    for (const Pass& pass : passes) names.push_back(pass.name);
+  };
+  for (const Variant variant : {Variant::hf, Variant::hf_mainline, Variant::static_form}) {
+    for (const Target target : {Target::cpu, Target::htp}) {
+      const Pipeline pipeline = pipeline_of(variant, target);
+      add(pipeline.build);
+      add(pipeline.annotate);
+      add(pipeline.lower);
+    }
+  }
+  add(kRotations);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+void run_passes(Graph& graph, std::span<const Pass> passes, const PassControl& control) {
   for (const Pass& pass : passes) {
-    pass.run(graph);
+    const bool disabled = std::find(control.disabled.begin(), control.disabled.end(), pass.name) !=
+                          control.disabled.end();
+    if (disabled) continue;
+    pass.run(graph, control.options);
     verify(graph);
+    if (control.after) control.after(pass.name, graph);
   }
 }
 

@@ -5,12 +5,13 @@
 //   %position) %cat = aten.cat(%mul, %mul) {dim=-1} %cos = aten.cos(%cat) %mul_1 = aten.mul(%cos)
 //   {other=1.2}   (optional)
 
-#include <cmath>
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "graph/rotary_table.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -54,22 +55,14 @@ std::optional<Rotary> match(const Graph& graph, const Node& node,
   return rotary;
 }
 
-/// [CL, D]: function(position * inv_freq) * scaling in float32, as the modeling code computes it.
+/// [CL, D]: both halves of a row are alike.
 std::vector<float> table(const Graph& graph, const Rotary& rotary) {
   const Value& source = graph.value(rotary.inverse_frequencies);
-  const int64_t half = source.shape[0];
-  std::vector<float> frequencies(static_cast<size_t>(half));
-  source.constant->floats->read(0, half, frequencies.data());
-  std::vector<float> rows;
-  rows.reserve(static_cast<size_t>(graph.context() * half * 2));
-  for (int64_t position = 0; position < graph.context(); ++position) {
-    for (int64_t i = 0; i < 2 * half; ++i) {
-      const float angle = static_cast<float>(position) * frequencies[static_cast<size_t>(i % half)];
-      const float number = rotary.function == Op::cos ? std::cos(angle) : std::sin(angle);
-      rows.push_back(number * static_cast<float>(rotary.scaling));
-    }
-  }
-  return rows;
+  const auto half = static_cast<size_t>(source.shape[0]);
+  std::vector<float> frequencies(2 * half);
+  source.constant->floats->read(0, source.shape[0], frequencies.data());
+  std::copy_n(frequencies.begin(), half, frequencies.begin() + source.shape[0]);
+  return rotary_table(rotary.function, frequencies, graph.context(), rotary.scaling);
 }
 
 }  // namespace

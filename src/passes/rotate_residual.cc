@@ -29,14 +29,26 @@ namespace {
 struct Stream {
   int64_t width = 0;
   std::vector<NodeId> embeddings;  // write it
-  std::vector<NodeId> writers;     // linear; write it
+  std::vector<NodeId> writers;     // projections; write it
   std::vector<NodeId> norms;       // read it
 };
+
+/// The projection that gives `value` and nothing else; null where there is none.
+const Node* sole_writer(const Graph& graph, const Users& users, ValueId value) {
+  const Node* projection = projection_giving(graph, value);
+  if (projection == nullptr || !has_floats(graph, projection->inputs[1])) return nullptr;
+  for (ValueId step = value; step != projection->output();) {
+    const Node& mover = *graph.producer(step);
+    step = mover.inputs[0];
+    if (users[static_cast<size_t>(step)].size() != 1 || is_output(graph, step)) return nullptr;
+  }
+  return projection;
+}
 
 /// Follows the stream from the input of a norm through all adds, in both directions. Nothing where
 /// it is written or read in another way: then Q cannot be folded.
 std::optional<Stream> find_stream(const Graph& graph) {
-  const std::vector<std::vector<NodeId>> users = graph.users();
+  const Users users = graph.users();
   std::vector<bool> seen(static_cast<size_t>(graph.value_count()), false);
   std::vector<ValueId> open;
   const auto visit = [&](ValueId id) {
@@ -59,10 +71,10 @@ std::optional<Stream> find_stream(const Graph& graph) {
       for (const ValueId input : producer->inputs) visit(input);
     } else if (producer->op == Op::embedding && has_floats(graph, producer->inputs[0])) {
       stream.embeddings.push_back(producer->id);
-    } else if (producer->op == Op::linear && has_floats(graph, producer->inputs[1])) {
-      stream.writers.push_back(producer->id);
     } else {
-      return std::nullopt;
+      const Node* writer = sole_writer(graph, users, id);
+      if (writer == nullptr) return std::nullopt;
+      stream.writers.push_back(writer->id);
     }
     for (const NodeId reader : users[static_cast<size_t>(id)]) {
       const Node& node = graph.node(reader);
@@ -81,10 +93,7 @@ std::optional<Stream> find_stream(const Graph& graph) {
     }
   }
   for (const NodeId norm : stream.norms) {
-    for (const NodeId reader : users[static_cast<size_t>(graph.node(norm).output())]) {
-      const Node& node = graph.node(reader);
-      if (node.op != Op::linear || !has_floats(graph, node.inputs[1])) return std::nullopt;
-    }
+    if (!projections_reading(graph, users, graph.node(norm).output())) return std::nullopt;
   }
   for (std::vector<NodeId>* nodes : {&stream.embeddings, &stream.writers, &stream.norms}) {
     std::sort(nodes->begin(), nodes->end());
@@ -106,18 +115,20 @@ class Rotation {
 
   void rotate_writer(NodeId id) {
     const std::vector<ValueId> inputs = graph_.node(id).inputs;
-    replace_weight(graph_, id, 1, columns_->rotate(floats(inputs[1]), shape(inputs[1])), "weight");
+    replace_weight(graph_, id, 1,
+                   columns_->rotate(floats(inputs[1]), matrix_shape(graph_, inputs[1])), "weight");
     if (inputs.size() == 3) {
       replace_weight(graph_, id, 2, columns_->rotate(floats(inputs[2]), shape(inputs[2])), "bias");
     }
   }
 
-  /// The norm loses its weight to the linears that read it.
+  /// The norm loses its weight to the projections that read it.
   void rotate_readers(NodeId norm, const std::vector<NodeId>& readers) {
     const ValueId gamma = graph_.node(norm).inputs[1];
     for (const NodeId id : readers) {
       const ValueId weight = graph_.node(id).inputs[1];
-      replace_weight(graph_, id, 1, rotate_rows(floats(weight), shape(weight), floats(gamma), q_),
+      replace_weight(graph_, id, 1,
+                     rotate_rows(floats(weight), matrix_shape(graph_, weight), floats(gamma), q_),
                      "weight");
     }
     const auto width = static_cast<size_t>(elements(shape(gamma)));
@@ -141,12 +152,12 @@ class Rotation {
 void rotate_residual(Graph& graph) {
   const std::optional<Stream> stream = find_stream(graph);
   if (!stream) return;
-  const std::vector<std::vector<NodeId>> users = graph.users();
+  const Users users = graph.users();
   Rotation rotation(graph, *stream);
   for (const NodeId id : stream->embeddings) rotation.rotate_embedding(id);
   for (const NodeId id : stream->writers) rotation.rotate_writer(id);
   for (const NodeId id : stream->norms) {
-    rotation.rotate_readers(id, users[static_cast<size_t>(graph.node(id).output())]);
+    rotation.rotate_readers(id, *projections_reading(graph, users, graph.node(id).output()));
   }
 }
 

@@ -20,22 +20,14 @@
 namespace lathe {
 namespace {
 
-using Users = std::vector<std::vector<NodeId>>;
-
 /// The projections before and after one attention.
 struct ValuePath {
-  NodeId before = kNone;  // linear that makes the values
-  NodeId after = kNone;   // linear that reads what attention gives
+  NodeId before = kNone;  // makes the values
+  NodeId after = kNone;   // reads what attention gives
   int64_t head_dim = 0;
 };
 
-const Node* only_reader(const Graph& graph, const Users& users, ValueId value, Op op) {
-  const std::vector<NodeId>& readers = users[static_cast<size_t>(value)];
-  if (readers.size() != 1 || graph.node(readers.front()).op != op) return nullptr;
-  return &graph.node(readers.front());
-}
-
-/// The linear that makes the new values, read backwards from attention's second operand.
+/// The projection that makes the new values, read backwards from attention's second operand.
 const Node* find_before(const Graph& graph, ValueId values) {
   if (const Node* reshape = producer_if(graph, values, {Op::reshape})) {
     const Node* expand = producer_if(graph, reshape->inputs[0], {Op::expand});
@@ -46,21 +38,15 @@ const Node* find_before(const Graph& graph, ValueId values) {
   }
   const Node* cat = producer_if(graph, values, {Op::cat});
   if (cat == nullptr || cat->inputs.size() != 2) return nullptr;
-  const Node* transpose = producer_if(graph, cat->inputs[1], {Op::transpose});
-  const Node* view =
-      transpose == nullptr ? nullptr : producer_if(graph, transpose->inputs[0], {Op::view});
-  const Node* linear =
-      view == nullptr ? nullptr : producer_if(graph, view->inputs[0], {Op::linear});
-  return linear != nullptr && has_floats(graph, linear->inputs[1]) ? linear : nullptr;
+  const Node* projection = projection_giving_heads(graph, cat->inputs[1]);
+  return projection != nullptr && has_floats(graph, projection->inputs[1]) ? projection : nullptr;
 }
 
 const Node* find_after(const Graph& graph, const Users& users, ValueId mixed) {
   const Node* transpose = only_reader(graph, users, mixed, Op::transpose);
-  const Node* reshape =
-      transpose == nullptr ? nullptr : only_reader(graph, users, transpose->output(), Op::reshape);
-  const Node* linear =
-      reshape == nullptr ? nullptr : only_reader(graph, users, reshape->output(), Op::linear);
-  return linear != nullptr && has_floats(graph, linear->inputs[1]) ? linear : nullptr;
+  if (transpose == nullptr) return nullptr;
+  const auto projections = projections_reading(graph, users, transpose->output());
+  return projections && projections->size() == 1 ? &graph.node(projections->front()) : nullptr;
 }
 
 std::optional<ValuePath> match(const Graph& graph, const Users& users, const Node& node) {
@@ -94,14 +80,14 @@ void rotate_values(Graph& graph) {
     if (path.head_dim != q->size()) continue;
     const std::vector<ValueId> before = graph.node(path.before).inputs;
     replace_weight(graph, path.before, 1,
-                   columns->rotate(floats(before[1]), graph.value(before[1]).shape), "weight");
+                   columns->rotate(floats(before[1]), matrix_shape(graph, before[1])), "weight");
     if (before.size() == 3) {
       replace_weight(graph, path.before, 2,
                      columns->rotate(floats(before[2]), graph.value(before[2]).shape), "bias");
     }
     const ValueId after = graph.node(path.after).inputs[1];
     replace_weight(graph, path.after, 1,
-                   rotate_rows(floats(after), graph.value(after).shape, nullptr, q), "weight");
+                   rotate_rows(floats(after), matrix_shape(graph, after), nullptr, q), "weight");
   }
 }
 

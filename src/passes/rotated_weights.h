@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "graph/constant.h"
-#include "passes/orthogonal.h"
+#include "support/orthogonal.h"
 #include "support/tensor.h"
 
 namespace lathe {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "graph/groups.h"
 #include "graph/operators.h"
 #include "support/error.h"
 
@@ -13,10 +14,19 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 16;  // numbers that one thread reads at least
 
-bool has_range(const Graph& graph, ValueId id) {
-  if (graph.value(id).dtype != DType::f32) return false;
-  const Node* producer = graph.producer(id);
-  return producer == nullptr || rule_of(producer->op).encoding == EncodingRule::computes;
+/// By value: whether its numbers are its own (not moved from another value) and not in [0, 1] by
+/// definition.
+std::vector<bool> values_with_a_range(const Graph& graph) {
+  std::vector<bool> found(static_cast<size_t>(graph.value_count()), false);
+  const Groups groups(graph);
+  for (int32_t group = 0; group < groups.count(); ++group) {
+    for (const ValueId id : groups.sources(group)) {
+      const Node* producer = graph.producer(id);
+      found[static_cast<size_t>(id)] =
+          producer == nullptr || rule_of(producer->op).encoding != EncodingRule::unit;
+    }
+  }
+  return found;
 }
 
 Scan scan_all(std::span<const float> numbers, ThreadPool& pool) {
@@ -49,8 +59,9 @@ RangeTable calibrate(const Graph& graph, const FloatRun& run,
                      std::span<const CalibrationBatch> batches, ThreadPool& pool) {
   if (batches.empty()) fail({.what = "calibration needs at least one text"});
   RangeTable ranges(static_cast<size_t>(graph.value_count()));
+  const std::vector<bool> has_range = values_with_a_range(graph);
   const FloatObserver observe = [&](ValueId id, std::span<const float> numbers) {
-    if (id < 0 || id >= graph.value_count() || !has_range(graph, id)) return;
+    if (id < 0 || id >= graph.value_count() || !has_range[static_cast<size_t>(id)]) return;
     const Scan found = scan_all(numbers, pool);
     if (!found.finite) refuse_not_finite(graph, id);
     ranges[static_cast<size_t>(id)].include(found.range);

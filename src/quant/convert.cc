@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "graph/fixed_encodings.h"
+#include "graph/groups.h"
 #include "graph/operators.h"
-#include "graph/verifier.h"
 #include "quant/encodings.h"
+#include "quant/quantized_weights.h"
 #include "support/error.h"
 
 namespace lathe {
@@ -65,86 +66,135 @@ ValueRange rotary_range(const ValueRange& table) {
   return {-bound, bound};
 }
 
-Encoding group_encoding(const Graph& graph, const Annotation& annotation, int32_t group,
-                        const RangeTable& ranges, const Recipe& recipe, ThreadPool& pool) {
-  const GroupKind kind = annotation.kinds[static_cast<size_t>(group)];
-  if (kind == GroupKind::mask) return attention_mask_encoding();
-  if (kind == GroupKind::unit) return unit_encoding();
-
-  const std::vector<ValueId>& sources = annotation.groups.sources(group);
+Encoding group_encoding(const Graph& graph, const Groups& groups, int32_t group,
+                        const RangeTable& ranges, ThreadPool& pool) {
+  const std::vector<ValueId>& sources = groups.sources(group);
+  const Value& first = graph.value(sources.front());
+  if (!first.spec) fail({.what = "the value is not annotated", .where = "%" + first.name});
+  const QuantSpec& spec = *first.spec;
+  if (spec.scheme == Scheme::mask) return attention_mask_encoding();
+  if (spec.scheme == Scheme::unit) return unit_encoding();
   ValueRange range;
   for (const ValueId source : sources) range.include(source_range(graph, source, ranges, pool));
-  const std::string& name = graph.value(sources.front()).name;
-  if (kind == GroupKind::rotary) range = rotary_range(range);
-  if (kind != GroupKind::keys_or_values) return affine_encoding(recipe.activation, range, name);
-  return recipe.kv_bits == 8 ? symmetric_encoding(range, name)
-                             : affine_encoding(DType::u16, range, name);
+  if (spec.scheme == Scheme::rotary) range = rotary_range(range);
+  if (spec.scheme == Scheme::symmetric) return symmetric_encoding(range, first.name);
+  return affine_encoding(spec.dtype, range, first.name);
 }
 
 // --- conversion
 
 class Converter {
  public:
-  Converter(const Graph& graph, const EncodingTable& encodings, WeightCache& cache,
-            ThreadPool& pool)
-      : source_(graph), graph_(graph), encodings_(encodings), cache_(cache), pool_(pool) {}
+  Converter(const Graph& graph, const EncodingTable& encodings, const WeightFormats& formats,
+            WeightCache& cache, ThreadPool& pool)
+      : source_(graph),
+        graph_(graph.role(), graph.tokens_per_call(), graph.context()),
+        encodings_(encodings),
+        formats_(formats),
+        cache_(cache),
+        pool_(pool),
+        now_(static_cast<size_t>(graph.value_count()), kNone) {}
 
   Graph run() {
-    for (const ValueId id : source_.inputs()) convert_value(id);
-    for (const NodeId id : source_.order()) {
-      const Node& node = source_.node(id);
-      for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (!is_weight(node, i)) convert_value(node.inputs[i]);
-      }
-      for (const ValueId output : node.outputs) convert_value(output);
-      if (node.op == Op::linear) convert_weights(node);
+    graph_.continue_names_of(source_);
+    for (const ValueId id : source_.inputs()) {
+      const Value& input = source_.value(id);
+      set(id, behind_codes(id, graph_.add_input(input.name, input.dtype, input.shape), {}));
     }
-    verify(graph_, true);
+    for (const NodeId id : source_.order()) convert_node(source_.node(id));
+    for (const GraphOutput& output : source_.outputs()) {
+      graph_.add_output(output.name, at(output.value));
+    }
     return std::move(graph_);
   }
 
  private:
-  /// A value that holds activations; done already where it is read a second time.
-  void convert_value(ValueId id) {
-    const std::optional<Encoding>& encoding = encodings_.at(static_cast<size_t>(id));
-    if (!encoding || graph_.value(id).encoding) return;
-    const Value& value = source_.value(id);
-    if (value.is_constant()) {
-      set_constant(id, cache_.get(*value.constant, encoding->dtype,
-                                  {encoding->scale.at(0), double(encoding->zero_point)},
-                                  [&](std::string name) {
-                                    return quantize_activation(*value.constant, value.shape,
-                                                               *encoding, std::move(name), pool_);
-                                  }));
-    } else {
-      graph_.set_value_type(id, encoding->dtype, encoding);
-    }
+  ValueId at(ValueId id) const { return now_[static_cast<size_t>(id)]; }
+  void set(ValueId id, ValueId converted) { now_[static_cast<size_t>(id)] = converted; }
+  const std::optional<Encoding>& encoding_of(ValueId id) const {
+    return encodings_.at(static_cast<size_t>(id));
   }
 
-  void convert_weights(const Node& node) {
-    const Value& weight = source_.value(node.inputs[1]);
-    const Encoding& input = encodings_.at(static_cast<size_t>(node.inputs[0])).value();
-    std::vector<float> bias;
-    WeightCache::Key floors;
-    if (node.inputs.size() > 2) {
-      bias = read_constant(node, 2);
-      for (const float b : bias) floors.push_back(bias_scale_floor(b, input.scale.at(0)));
-    }
-    if (!weight.is_constant()) refuse_weight(node, weight);
-    const QuantizedConstant quantized =
-        cache_.get(*weight.constant, DType::i8, floors, [&](std::string name) {
-          return quantize_weight(*weight.constant, weight.shape, floors, std::move(name), pool_);
-        });
-    set_constant(node.inputs[1], quantized);
-    if (bias.empty()) return;
+  /// The real numbers of `id` again, once they have been codes.
+  ValueId behind_codes(ValueId id, ValueId real, const std::string& module) {
+    const std::optional<Encoding>& encoding = encoding_of(id);
+    if (!encoding) return real;
+    const ValueId codes =
+        graph_.append({.op = Op::quantize,
+                       .inputs = {real},
+                       .attributes = {{"dtype", std::string(name_of(encoding->dtype))}},
+                       .module = module});
+    graph_.set_value_type(codes, encoding->dtype, encoding);
+    return graph_.append({.op = Op::dequantize, .inputs = {codes}, .module = module});
+  }
 
+  void convert_node(const Node& node) {
+    std::vector<ValueId> inputs;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId id = node.inputs[i];
+      if (source_.value(id).is_constant() && at(id) == kNone) {
+        set(id, is_weight(node, i) ? convert_weight(node, i) : convert_constant(id));
+      }
+      inputs.push_back(at(id));
+    }
+    // A change of encoding is what quantize behind dequantize says.
+    const ValueId real = node.op == Op::requantize
+                             ? inputs[0]
+                             : graph_.append({.op = node.op,
+                                              .inputs = std::move(inputs),
+                                              .attributes = node.attributes,
+                                              .module = node.module,
+                                              .name = source_.value(node.output()).name});
+    set(node.output(), behind_codes(node.output(), real, node.module));
+  }
+
+  ValueId add_codes(const Value& value, const QuantizedConstant& quantized) {
+    const ValueId codes =
+        graph_.add_constant(value.name, quantized.encoding.dtype, value.shape, quantized.constant);
+    graph_.set_value_type(codes, quantized.encoding.dtype, quantized.encoding);
+    return graph_.append({.op = Op::dequantize, .inputs = {codes}});
+  }
+
+  ValueId convert_constant(ValueId id) {
+    const Value& value = source_.value(id);
+    const std::optional<Encoding>& encoding = encoding_of(id);
+    if (!encoding) return graph_.add_constant(value.name, value.dtype, value.shape, value.constant);
+    return add_codes(value, cache_.get(*value.constant, name_of(encoding->dtype),
+                                       {encoding->scale.at(0), double(encoding->zero_point)},
+                                       [&](std::string name) {
+                                         return quantize_activation(*value.constant, value.shape,
+                                                                    *encoding, std::move(name),
+                                                                    pool_);
+                                       }));
+  }
+
+  /// Input `index` of a product: 1 is its weight, 2 its bias.
+  ValueId convert_weight(const Node& node, size_t index) {
+    const QuantizedConstant weight = quantized_weight(node);
+    const Value& value = source_.value(node.inputs[index]);
+    if (index == 1) return add_codes(value, weight);
+    const Encoding& input = encoding_of(node.inputs[0]).value();
     WeightCache::Key steps{input.scale.at(0)};
-    steps.insert(steps.end(), quantized.encoding.scale.begin(), quantized.encoding.scale.end());
-    set_constant(node.inputs[2], cache_.get(*source_.value(node.inputs[2]).constant, DType::i32,
-                                            steps, [&](std::string name) {
-                                              return quantize_bias(bias, input, quantized.encoding,
-                                                                   std::move(name));
-                                            }));
+    steps.insert(steps.end(), weight.encoding.scale.begin(), weight.encoding.scale.end());
+    return add_codes(
+        value, cache_.get(*value.constant, name_of(DType::i32), steps, [&](std::string name) {
+          return quantize_bias(read_bias(node), input, weight.encoding, std::move(name));
+        }));
+  }
+
+  QuantizedConstant quantized_weight(const Node& node) {
+    const Value& weight = source_.value(node.inputs[1]);
+    if (!weight.is_constant()) refuse_weight(node, weight);
+    const WeightFormat& format = formats_.at(node.id);
+    WeightCache::Key floors;
+    const Encoding& input = encoding_of(node.inputs[0]).value();
+    for (const float b : read_bias(node)) {
+      floors.push_back(bias_scale_floor(b, input.scale.at(0)));
+    }
+    return cache_.get(*weight.constant, form_of(format), floors, [&](std::string name) {
+      return quantize_weight(*weight.constant, weight.shape, format, floors, std::move(name),
+                             pool_);
+    });
   }
 
   [[noreturn]] static void refuse_weight(const Node& node, const Value& weight) {
@@ -153,22 +203,20 @@ class Converter {
           .found = "%" + weight.name});
   }
 
-  std::vector<float> read_constant(const Node& node, size_t index) const {
-    const Value& value = source_.value(node.inputs[index]);
+  std::vector<float> read_bias(const Node& node) const {
+    if (node.inputs.size() < 3) return {};
+    const Value& value = source_.value(node.inputs[2]);
     if (!value.is_constant()) refuse_weight(node, value);
     return read_all(*value.constant, value.shape);
-  }
-
-  void set_constant(ValueId id, const QuantizedConstant& quantized) {
-    graph_.set_value_type(id, quantized.encoding.dtype, quantized.encoding);
-    graph_.set_constant(id, quantized.constant);
   }
 
   const Graph& source_;
   Graph graph_;
   const EncodingTable& encodings_;
+  const WeightFormats& formats_;
   WeightCache& cache_;
   ThreadPool& pool_;
+  std::vector<ValueId> now_;  // by value of the source: the real numbers in the new graph
 };
 
 }  // namespace
@@ -183,21 +231,19 @@ void require_same_structure(const Graph& a, const Graph& b) {
   if (!same_outputs) refuse_roles(a, b, "the outputs are not the same");
 }
 
-EncodingTable make_encodings(const Graph& graph, const Annotation& annotation,
-                             const RangeTable& ranges, const Recipe& recipe, ThreadPool& pool) {
+EncodingTable make_encodings(const Graph& graph, const RangeTable& ranges, ThreadPool& pool) {
+  const Groups groups(graph);
   EncodingTable encodings(static_cast<size_t>(graph.value_count()));
-  for (int32_t group = 0; group < annotation.groups.count(); ++group) {
-    const Encoding encoding = group_encoding(graph, annotation, group, ranges, recipe, pool);
-    for (const ValueId id : annotation.groups.members(group)) {
-      encodings[static_cast<size_t>(id)] = encoding;
-    }
+  for (int32_t group = 0; group < groups.count(); ++group) {
+    const Encoding encoding = group_encoding(graph, groups, group, ranges, pool);
+    for (const ValueId id : groups.members(group)) encodings[static_cast<size_t>(id)] = encoding;
   }
   return encodings;
 }
 
-Graph convert(const Graph& graph, const EncodingTable& encodings, WeightCache& cache,
-              ThreadPool& pool) {
-  return Converter(graph, encodings, cache, pool).run();
+Graph insert_qdq(const Graph& graph, const EncodingTable& encodings, const WeightFormats& formats,
+                 WeightCache& cache, ThreadPool& pool) {
+  return Converter(graph, encodings, formats, cache, pool).run();
 }
 
 }  // namespace lathe

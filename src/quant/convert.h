@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
-#include "quant/annotate.h"
 #include "quant/calibrate.h"
 #include "quant/quantized_constants.h"
-#include "quant/recipe.h"
+#include "quant/weight_format.h"
 #include "support/thread_pool.h"
 
 namespace lathe {
@@ -24,11 +23,10 @@ void require_same_structure(const Graph& a, const Graph& b);
 /// Encodings by value id: every member of a group has its group's.
 using EncodingTable = std::vector<std::optional<Encoding>>;
 
-/// Encodings of all groups of an annotated graph, from observed ranges and from the graph's
-/// constants. A range is looked up by value id; that of a requantize node is its input's, so
-/// calibration may have run before annotation. Throws Error naming a value without a range.
-EncodingTable make_encodings(const Graph& graph, const Annotation& annotation,
-                             const RangeTable& ranges, const Recipe& recipe, ThreadPool& pool);
+/// Encodings of all values of an annotated graph (Value::spec), from observed ranges and from the
+/// graph's constants. A range is looked up by value id; that of a requantize node is its input's,
+/// so calibration may have run before annotation. Throws Error naming a value without a range.
+EncodingTable make_encodings(const Graph& graph, const RangeTable& ranges, ThreadPool& pool);
 
 /// Quantized constants of a model, so that its roles share their bytes. A constant is named after
 /// its source and its form: "model.embed_tokens.weight.u16" and "model.embed_tokens.weight.i8" for
@@ -42,8 +40,9 @@ class WeightCache {
   /// The constant that make(name) gave for the same source, form and key; calls it where there is
   /// none yet.
   template <typename Make>
-  QuantizedConstant get(const Constant& source, DType form, const Key& key, const Make& make) {
-    std::string name = fmt::format("{}.{}", source.name, name_of(form));
+  QuantizedConstant get(const Constant& source, std::string_view form, const Key& key,
+                        const Make& make) {
+    std::string name = fmt::format("{}.{}", source.name, form);
     std::vector<Entry>& entries = entries_[name];
     for (const Entry& entry : entries) {
       if (entry.key == key) return entry.quantized;
@@ -61,10 +60,14 @@ class WeightCache {
   std::map<std::string, std::vector<Entry>> entries_;
 };
 
-/// The integer graph of an annotated float graph: every value typed and encoded, weights as packed
-/// i8, biases as i32, other constants as codes of their group. Throws Error where the result would
-/// not pass verify(graph, integer).
-Graph convert(const Graph& graph, const EncodingTable& encodings, WeightCache& cache,
-              ThreadPool& pool);
+/// The weight formats of a model's products, by node.
+using WeightFormats = std::map<NodeId, WeightFormat>;
+
+/// An annotated float graph with everything quantized, in the form that other tools know as QDQ:
+/// float operators between dequantize and quantize nodes, weights and other constants as codes
+/// behind a dequantize, float inputs and outputs. The passes of Pipeline::lower make the integer
+/// graph of it. Ids are alike in all roles.
+Graph insert_qdq(const Graph& graph, const EncodingTable& encodings, const WeightFormats& formats,
+                 WeightCache& cache, ThreadPool& pool);
 
 }  // namespace lathe

@@ -1,16 +1,15 @@
 #include "quant/encodings.h"
 
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
 
+#include "quant/round_small.h"
 #include "support/error.h"
 
 namespace lathe {
 namespace {
 
 constexpr double kSmallestSpan = 1e-4;
-constexpr float kWeightSteps = 127.0f;
 // Half of what int32 holds, so that rounding a scale to float32 cannot push a bias over the edge.
 constexpr double kLargestBiasCode = 1 << 30;
 
@@ -24,12 +23,6 @@ void require_range(const ValueRange& range, std::string_view value) {
           .where = std::string(value),
           .found = std::to_string(range.low) + " to " + std::to_string(range.high)});
   }
-}
-
-/// Nearest integer, ties to even, for |x| <= 2^22: the sum has no bits below 1.
-inline float round_small(float x) {
-  constexpr float kShift = 0x1.8p23f;
-  return (x + kShift) - kShift;
 }
 
 template <typename Code>
@@ -65,12 +58,6 @@ Encoding symmetric_encoding(const ValueRange& range, std::string_view value) {
   return {DType::u8, {static_cast<float>(scale)}, 128, -1};
 }
 
-float channel_scale(float max_abs, double floor) {
-  if (max_abs == 0.0f && floor == 0.0) return 1.0f / kWeightSteps;
-  const double scale = std::max(static_cast<double>(max_abs) / double{kWeightSteps}, floor);
-  return std::max(static_cast<float>(scale), FLT_MIN);
-}
-
 double bias_scale_floor(float bias, float input_scale) {
   return std::fabs(double{bias}) / (double{input_scale} * kLargestBiasCode);
 }
@@ -89,13 +76,6 @@ void to_codes(const Encoding& encoding, std::span<const float> numbers, uint16_t
 
 void to_codes(const Encoding& encoding, std::span<const float> numbers, uint8_t* codes) {
   quantize_tensor(encoding, numbers, codes);
-}
-
-void channel_codes(float scale, std::span<const float> weights, int8_t* codes) {
-  for (size_t i = 0; i < weights.size(); ++i) {
-    const float steps = std::clamp(weights[i] / scale, -kWeightSteps, kWeightSteps);
-    codes[i] = static_cast<int8_t>(round_small(steps));
-  }
 }
 
 int32_t bias_code(float bias, float input_scale, float weight_scale) {

@@ -24,10 +24,6 @@ Encoding affine_encoding(DType dtype, const ValueRange& range, std::string_view 
 /// Throws Error as affine_encoding does.
 Encoding symmetric_encoding(const ValueRange& range, std::string_view value);
 
-/// The scale of one channel of i8 weights: max(abs) / 127, at least `floor`. A channel of zeros
-/// takes `floor`, or 1 / 127 where that is zero: any scale gives the same codes.
-float channel_scale(float max_abs, double floor);
-
 /// The smallest scale of a weight channel at which `bias` still fits 32 bits (in steps of
 /// s_x * s_w). 0 for a bias of 0.
 double bias_scale_floor(float bias, float input_scale);
@@ -40,9 +36,6 @@ Encoding bias_encoding(const Encoding& input, const Encoding& weight);
 /// the type that the codes have.
 void to_codes(const Encoding& encoding, std::span<const float> numbers, uint16_t* codes);
 void to_codes(const Encoding& encoding, std::span<const float> numbers, uint8_t* codes);
-
-/// One channel of weights: codes[i] = clamp(round(weights[i] / scale), -127, 127).
-void channel_codes(float scale, std::span<const float> weights, int8_t* codes);
 
 /// round(bias / (s_x * s_w)) in float64. The scales must pass bias_scale_floor.
 int32_t bias_code(float bias, float input_scale, float weight_scale);

@@ -24,12 +24,6 @@ struct QuantizedConstant {
 /// The range of a float constant of that shape.
 ValueRange constant_range(const Constant& constant, const Shape& shape, ThreadPool& pool);
 
-/// i8 per channel of a weight [channels, k], in the packed layout. `floors` holds the smallest
-/// scale of each channel (bias_scale_floor), or nothing.
-QuantizedConstant quantize_weight(const Constant& weight, const Shape& shape,
-                                  const std::vector<double>& floors, std::string name,
-                                  ThreadPool& pool);
-
 /// u16 or u8 codes of a constant that is used as an activation, row-major.
 QuantizedConstant quantize_activation(const Constant& constant, const Shape& shape,
                                       const Encoding& encoding, std::string name, ThreadPool& pool);

@@ -2,22 +2,24 @@
 
 #include <utility>
 
+#include "graph/groups.h"
 #include "quant/convert.h"
 #include "support/error.h"
 
 namespace lathe {
 namespace {
 
-std::vector<GroupReport> report(const Graph& graph, const Annotation& annotation,
-                                const RangeTable& ranges, const EncodingTable& encodings) {
+std::vector<GroupReport> report(const Graph& graph, const RangeTable& ranges,
+                                const EncodingTable& encodings) {
   std::vector<GroupReport> reports;
-  for (int32_t group = 0; group < annotation.groups.count(); ++group) {
-    const std::vector<ValueId>& sources = annotation.groups.sources(group);
+  const Groups groups(graph);
+  for (int32_t group = 0; group < groups.count(); ++group) {
+    const std::vector<ValueId>& sources = groups.sources(group);
     const Node* producer = graph.producer(sources.front());
     GroupReport entry;
     entry.value = graph.value(sources.front()).name;
     entry.module = producer == nullptr ? std::string() : producer->module;
-    entry.kind = annotation.kinds[static_cast<size_t>(group)];
+    entry.spec = graph.value(sources.front()).spec.value();
     for (const ValueId source : sources) {
       if (static_cast<size_t>(source) < ranges.size()) {
         entry.range.include(ranges[static_cast<size_t>(source)]);
@@ -31,27 +33,21 @@ std::vector<GroupReport> report(const Graph& graph, const Annotation& annotation
 
 }  // namespace
 
-QuantizedModel quantize_model(std::span<const Graph> graphs, const Graph& calibration,
-                              const Recipe& recipe, const FloatRun& run,
-                              std::span<const CalibrationBatch> batches, ThreadPool& pool) {
+QuantizedModel quantize_model(std::span<const Graph> graphs, const RangeTable& ranges,
+                              const Recipe& recipe, ThreadPool& pool) {
   if (graphs.empty()) fail({.what = "there is no graph to quantize"});
   QuantizedModel model;
   model.weights = choose_weights(recipe, graphs.front());
+  WeightFormats formats;
+  for (const WeightChoice& choice : model.weights) formats.emplace(choice.node, choice.format);
+  for (const Graph& graph : graphs) require_same_structure(graphs.front(), graph);
 
-  std::vector<Graph> annotated(graphs.begin(), graphs.end());
-  for (const Graph& graph : annotated) require_same_structure(graph, calibration);
-  std::vector<Annotation> annotations;
-  for (Graph& graph : annotated) annotations.push_back(annotate(graph, recipe));
-  for (const Graph& graph : annotated) require_same_structure(annotated.front(), graph);
-
-  const RangeTable ranges = calibrate(calibration, run, batches, pool);
-  const EncodingTable encodings =
-      make_encodings(annotated.front(), annotations.front(), ranges, recipe, pool);
+  const EncodingTable encodings = make_encodings(graphs.front(), ranges, pool);
   WeightCache cache;
-  for (const Graph& graph : annotated) {
-    model.graphs.push_back(convert(graph, encodings, cache, pool));
+  for (const Graph& graph : graphs) {
+    model.graphs.push_back(insert_qdq(graph, encodings, formats, cache, pool));
   }
-  model.groups = report(annotated.front(), annotations.front(), ranges, encodings);
+  model.groups = report(graphs.front(), ranges, encodings);
   return model;
 }
 

@@ -10,6 +10,7 @@ namespace lathe {
 namespace {
 
 constexpr std::string_view kExtension = ".json";
+constexpr std::string_view kDefault = "default-16a8w";
 constexpr size_t kLargestRecipe = 1 << 20;
 
 std::string_view name_of(const EmbeddedFile& file) {
@@ -35,6 +36,16 @@ RecipeText find_recipe(std::string_view name_or_file) {
   fail({.what = "unknown recipe",
         .expected = fmt::format("{}, or a .json file", fmt::join(recipe_names(), ", ")),
         .found = printable(name_or_file, 40)});
+}
+
+RecipeText choose_recipe(const RecipeFacts& facts) {
+  for (const EmbeddedFile& file : embedded_recipes()) {
+    const std::string where(file.name);
+    if (has_facts(facts, parse_recipe(file.text, where).applies_to)) {
+      return {std::string(file.text), where};
+    }
+  }
+  return find_recipe(kDefault);
 }
 
 Recipe load_recipe(std::string_view name_or_file) {

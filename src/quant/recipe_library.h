@@ -8,7 +8,7 @@
 
 namespace lathe {
 
-/// Names of the recipes that are built in: "default-16a8w".
+/// Names of the recipes that are built in: "default-16a8w", "llama3_2-1b".
 std::vector<std::string> recipe_names();
 
 /// The text of a recipe, and the name of the file it is in, for errors.
@@ -21,7 +21,9 @@ struct RecipeText {
 /// '/', else a built-in name. Throws Error: an unknown name (the known ones are listed), a missing
 /// file.
 RecipeText find_recipe(std::string_view name_or_file);
-/// The same, parsed.
+/// The built-in recipe that applies to a model with these facts; "default-16a8w" where none does.
+RecipeText choose_recipe(const RecipeFacts& facts);
+/// find_recipe, parsed.
 Recipe load_recipe(std::string_view name_or_file);
 
 }  // namespace lathe

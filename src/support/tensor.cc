@@ -14,12 +14,13 @@ struct DTypeFact {
 };
 
 // In the order of the enum.
-constexpr std::array<DTypeFact, 10> kFacts{{{"f32", 32},
+constexpr std::array<DTypeFact, 11> kFacts{{{"f32", 32},
                                             {"f16", 16},
                                             {"bf16", 16},
                                             {"i64", 64},
                                             {"i32", 32},
                                             {"u16", 16},
+                                            {"i16", 16},
                                             {"u8", 8},
                                             {"i8", 8},
                                             {"i4", 4},

@@ -9,7 +9,7 @@
 namespace lathe {
 
 /// Element types. `i4` is stored two values a byte, low nibble first.
-enum class DType : uint8_t { f32, f16, bf16, i64, i32, u16, u8, i8, i4, boolean };
+enum class DType : uint8_t { f32, f16, bf16, i64, i32, u16, i16, u8, i8, i4, boolean };
 
 std::string_view name_of(DType dtype);
 /// Throws Error for a name that is not one of ours; `where` names its place in the file.

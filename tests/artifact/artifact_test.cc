@@ -10,6 +10,7 @@
 #include "artifact/read.h"
 #include "artifact/small_model.h"
 #include "artifact/write.h"
+#include "graph/packed_int4.h"
 #include "graph/text.h"
 #include "graph/verifier.h"
 #include "support/expect_error.h"
@@ -122,6 +123,61 @@ TEST(Artifact, IsASafetensorsFile) {
   EXPECT_EQ(io[1]["role"], "prefill");
   EXPECT_EQ(io[1]["outputs"][0]["name"], "logits");
   EXPECT_EQ(io[1]["outputs"][0]["shape"], (std::vector<int>{1, 4, 20}));
+}
+
+/// One product with 4-bit weights in blocks.
+Model blocked_model() {
+  Model model = small_model();
+  const auto weight = bytes_constant(
+      "lm_head.weight.i4b16",
+      std::vector<std::byte>(int4_constant_bytes({20, 32, 16}), std::byte{3}), Layout::packed);
+  Graph graph = parse_graph(
+      "graph decode ar=1 cl=8\n"
+      "  input %x : u16[1, 32]<0.001, 32768>\n"
+      "  const %w : i4[20, 32]<per channel 0, blocks of 16>\n"
+      "  %linear = aten.linear(%x, %w) : u16[1, 20]<0.003, 30000> @ lm_head\n"
+      "  output logits = %linear\n");
+  graph.set_constant(graph.find("w"), weight);
+  model.graphs = {std::move(graph)};
+  return model;
+}
+
+TEST(Artifact, KeepsFourBitWeightsInBlocksAsBytes) {
+  const TestFolder folder;
+  const Model written = blocked_model();
+  write_model(written, folder / "model.lathe");
+  const Model read = read_model(folder / "model.lathe");
+  EXPECT_EQ(print_graph(read.graphs[0]), print_graph(written.graphs[0]));
+  EXPECT_EQ(value_named(read.graphs[0], "w").encoding,
+            value_named(written.graphs[0], "w").encoding);
+  EXPECT_EQ(value_named(read.graphs[0], "w").constant->bytes.get()[0], std::byte{3});
+  const SafetensorsFile file = SafetensorsFile::open(folder / "model.lathe");
+  EXPECT_EQ(file.get("lm_head.weight.i4b16").type, "U8");
+  EXPECT_EQ(file.get("lm_head.weight.i4b16").shape,
+            (Shape{static_cast<int64_t>(int4_constant_bytes({20, 32, 16}))}));
+}
+
+TEST(Artifact, RefusesBlocksThatTheWeightCannotHave) {
+  const TestFolder folder;
+  write_model(blocked_model(), folder / "model.lathe");
+  const auto refuse = [&](const nlohmann::json& encoding, const std::string& part) {
+    repack(folder / "model.lathe", folder / "changed.lathe", [&](Metadata& metadata) {
+      nlohmann::json graphs = nlohmann::json::parse(metadata.at("lathe.graphs"));
+      for (nlohmann::json& item : graphs["encodings"]) {
+        if (item[0] == "i4") item = encoding;
+      }
+      metadata["lathe.graphs"] = graphs.dump();
+    });
+    expect_error([&] { read_model(folder / "changed.lathe"); }, {"changed.lathe", part});
+  };
+  const std::string scales = "lm_head.weight.i4b16.scale";
+  refuse({"i4", scales, 0, 0, 64}, "blocks");
+  refuse({"i4", scales, 0, 0, 24}, "blocks");
+  refuse({"i4", scales, 1, 0, 16}, "blocks");
+  refuse({"i4", scales, 0, 0, 0}, "out of range");
+  refuse({"i4", scales, 0, 0, 16, 16}, "too long");
+  refuse({"i4", 0.5, 0, 16}, "blocks");
+  refuse({"i4", scales, 0, 0}, "wrong size");  // no blocks: fewer bytes
 }
 
 TEST(Artifact, TheSameModelGivesTheSameBytes) {

@@ -58,7 +58,7 @@ TEST(Compile, PrintsTheResultOnStdoutAndProgressOnStderr) {
   EXPECT_EQ(line_count(outcome.out), 1);
   EXPECT_THAT(outcome.out, HasSubstr(output));
   EXPECT_THAT(outcome.out, HasSubstr("recipe default-16a8w"));
-  EXPECT_EQ(outcome.err, "building graphs\ncalibrating and quantizing\nwriting\n");
+  EXPECT_EQ(outcome.err, "building graphs\ncalibrating\nquantizing\nwriting\n");
 }
 
 TEST(Compile, Json) {
@@ -253,8 +253,9 @@ TEST(Bench, Json) {
 
 TEST(Inspect, Json) {
   const ordered_json report = json_output({"inspect", small_model(), "--json"});
-  EXPECT_THAT(keys(report), ElementsAre("io", "operators", "weight_bytes", "kv_bytes_in",
-                                        "kv_bytes_out", "arena_bytes"));
+  EXPECT_THAT(keys(report),
+              ElementsAre("io", "operators", "weight_bytes", "kv_bytes_in", "kv_bytes_out",
+                          "arena_bytes", "boundary_bytes", "activation_bytes"));
   EXPECT_THAT(keys(report["io"]), ElementsAre("inputs", "outputs"));
   std::vector<std::string> names;
   for (const ordered_json& tensor : report["io"]["inputs"]) names.push_back(tensor["name"]);

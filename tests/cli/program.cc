@@ -141,7 +141,7 @@ std::string lathe_output(const std::vector<std::string>& arguments) {
 }
 
 void expect_refused(const Outcome& outcome, const std::vector<std::string>& words) {
-  expect_line(outcome, 1, words, {"building graphs", "calibrating and quantizing", "writing"});
+  expect_line(outcome, 1, words, {"building graphs", "calibrating", "quantizing", "writing"});
 }
 
 void expect_wrong_usage(const Outcome& outcome, const std::vector<std::string>& words) {

@@ -35,15 +35,18 @@ std::set<std::string> united(std::set<std::string> set, const std::set<std::stri
 std::vector<Command> commands() {
   return {
       {"compile",
-       {"-o", "--output", "--recipe", "--context", "--prefill", "--calibration",
-        "--calibration-tokens", "--threads", "--json"}},
+       {"-o", "--output", "--recipe", "--quant", "--block", "--kv-bits", "--r3", "--variant",
+        "--target", "--context", "--prefill", "--calibration", "--calibration-tokens",
+        "--disable-pass", "--print-after", "--print-module", "--explain", "--threads", "--json"}},
       {"run",
        united({"--prompt", "--chat", "--system", "-n", "--stop", "--json"}, kSampling, kOpen)},
       {"chat", united({"--system", "-n"}, kSampling, kOpen)},
       {"logits", united({"--ids", "-o", "--output"}, kOpen)},
       {"eval", united({"--text", "--against", "--context", "--stride", "--json"}, kOpen)},
-      {"bench", united({"-p", "-n", "-d", "-r", "--json"}, kOpen)},
-      {"inspect", {"--graph", "--json"}},
+      {"bench",
+       united({"-p", "-n", "-d", "-r", "--variants", "--context", "--text", "--report", "--json"},
+              kOpen)},
+      {"inspect", {"--graph", "--diff", "--json"}},
       {"tokenize",
        {"--text", "--texts", "--decode", "--decodes", "--special", "--skip-special", "--json"}},
       {"template", {"--context", "--cases", "--now"}},
@@ -52,7 +55,7 @@ std::vector<Command> commands() {
 
 /// Every word of a text that looks like an option.
 std::set<std::string> options_in(const std::string& text) {
-  static const std::regex option("(?:^|[\\s,])(--?[a-z][a-z-]*)");
+  static const std::regex option("(?:^|[\\s,])(--?[a-z][a-z0-9-]*)");
   std::set<std::string> found;
   for (std::sregex_iterator at(text.begin(), text.end(), option), end; at != end; ++at) {
     found.insert((*at)[1]);

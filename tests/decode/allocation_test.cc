@@ -10,8 +10,11 @@
 namespace lathe {
 namespace {
 
-TEST(Allocation, NoneInADecodeStepWhateverTheSampling) {
-  const test::FakeModel model;
+class Allocation : public testing::TestWithParam<CacheStyle> {};
+
+TEST_P(Allocation, NoneInADecodeStepWhateverTheSampling) {
+  test::FakeModel model;
+  model.cache_style = GetParam();
   test::FakeSessionLog log;
   for (const SamplerOptions& options :
        {SamplerOptions{}, SamplerOptions{.repeat_penalty = 1.2f},
@@ -35,6 +38,11 @@ TEST(Allocation, NoneInADecodeStepWhateverTheSampling) {
   }
   EXPECT_EQ(log.faults, 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(, Allocation, testing::Values(CacheStyle::pairs, CacheStyle::whole),
+                         [](const auto& info) {
+                           return info.param == CacheStyle::pairs ? "pairs" : "whole";
+                         });
 
 }  // namespace
 }  // namespace lathe

@@ -1,6 +1,8 @@
 #include "decode/fake_model.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 
 #include "support/error.h"
 
@@ -78,18 +80,9 @@ class FakeSession : public Session {
     if (view.dtype != tensor->dtype || view.shape != tensor->shape || !contiguous) {
       fail({.what = "wrong view", .where = std::string(name)});
     }
-    bound_[tensor->name] = view;
-    logits_ = find("logits");
-    for (size_t i = 0; i < std::size(kLayers); ++i) {
-      const std::string layer = std::to_string(i);
-      past_[0][i] = find("k_cache_" + layer);
-      past_[1][i] = find("v_cache_" + layer);
-      fresh_[0][i] = find("k_new_" + layer);
-      fresh_[1][i] = find("v_new_" + layer);
-    }
-    tokens_ = find("tokens");
-    position_ = find("position");
-    mask_ = find("attention_mask");
+    const auto [bound, is_new] = bound_.try_emplace(tensor->name);
+    bound->second = view;
+    if (is_new) find_all();
   }
 
   void run() noexcept override {
@@ -98,6 +91,7 @@ class FakeSession : public Session {
       if (bound_.count(input.name) == 0) ++log_->faults;
     }
     if (log_->faults > 0) return;
+    if (is_whole()) return_caches();
     for (int64_t row = 0; row < io_.tokens_per_call; ++row) write_pair(row);
     if (logits_ == nullptr || logits_->data == nullptr) return;
     ++log_->runs_with_logits;
@@ -105,9 +99,52 @@ class FakeSession : public Session {
   }
 
  private:
+  bool is_whole() const { return ids_ != nullptr && ids_->dtype == DType::i64; }
+
   const TensorView* find(const std::string& name) const {
     const auto found = bound_.find(name);
     return found == bound_.end() ? nullptr : &found->second;
+  }
+
+  /// Of two names the one that the contract has.
+  const TensorView* find(const std::string& of_pairs, const std::string& of_whole) const {
+    const TensorView* view = find(of_pairs);
+    return view != nullptr ? view : find(of_whole);
+  }
+
+  void find_all() {
+    logits_ = find("logits");
+    ids_ = find("tokens", "input_ids");
+    positions_ = find("position", "cache_position");
+    mask_ = find("attention_mask");
+    for (size_t i = 0; i < std::size(kLayers); ++i) {
+      const std::string layer = std::to_string(i);
+      const std::string whole = "layers." + layer;
+      past_[0][i] = find("k_cache_" + layer, "static_cache." + whole + ".keys");
+      past_[1][i] = find("v_cache_" + layer, "static_cache." + whole + ".values");
+      fresh_[0][i] = find("k_new_" + layer, whole + ".keys");
+      fresh_[1][i] = find("v_new_" + layer, whole + ".values");
+    }
+  }
+
+  int64_t position_of(int64_t row) const {
+    return is_whole() ? positions_->as<int64_t>()[row] : positions_->as<int32_t>()[row];
+  }
+
+  /// Whole caches come out as they went in, but for the tokens of the call.
+  void return_caches() {
+    for (int kind = 0; kind < 2; ++kind) {
+      for (size_t i = 0; i < std::size(kLayers); ++i) {
+        const TensorView& from = *past_[kind][i];
+        const TensorView& to = *fresh_[kind][i];
+        if (from.data == to.data) ++log_->faults;
+        const int64_t count = elements(from.shape);
+        for (int64_t at = 0; from.dtype == DType::f32 && at < count; ++at) {
+          if (std::isnan(from.as<float>()[at])) ++log_->faults;
+        }
+        std::memcpy(to.data, from.data, static_cast<size_t>(byte_size(from.dtype, from.shape)));
+      }
+    }
   }
 
   /// Calls job(kind, layer, head, dim) for every element of a key-value pair.
@@ -125,16 +162,23 @@ class FakeSession : public Session {
   }
 
   void write_pair(int64_t row) {
-    const int32_t token = load(*tokens_, {0, row});
-    const int32_t position = load(*position_, {0, row});
+    const int64_t token = is_whole() ? ids_->as<int64_t>()[row] : ids_->as<int32_t>()[row];
+    const int64_t position = position_of(row);
+    const int64_t slot = is_whole() ? position : row;
+    if (is_whole() && position >= io_.context) {
+      ++log_->faults;
+      return;
+    }
     for_each_element([&](int kind, int64_t layer, int64_t h, int64_t d) {
       const int32_t code = code_of(kind, layer, h, d, token, position);
       const TensorView& fresh = *fresh_[kind][layer];
-      kind == 0 ? store(fresh, {0, h, d, row}, code) : store(fresh, {0, h, row, d}, code);
+      const bool transposed = kind == 0 && !is_whole();
+      transposed ? store(fresh, {0, h, d, slot}, code) : store(fresh, {0, h, slot, d}, code);
     });
   }
 
-  void write_logits(int64_t row) {
+  /// Sum over what row `row` attends, for a graph that is given a mask and the past.
+  uint64_t state_of_pairs(int64_t row) {
     const int64_t past_columns = io_.context - io_.tokens_per_call;
     const bool is_float = mask_->dtype == DType::f32;
     uint64_t state = 0;
@@ -144,13 +188,29 @@ class FakeSession : public Session {
       if (mask != (is_float ? 0 : 65535)) ++log_->faults;
       const bool is_new = column >= past_columns;
       const int64_t slot = is_new ? column - past_columns : column;
-      const int64_t position = is_new ? load(*position_, {0, slot}) : column;
+      const int64_t position = is_new ? position_of(slot) : column;
       for_each_element([&](int kind, int64_t layer, int64_t h, int64_t d) {
         const TensorView& from = is_new ? *fresh_[kind][layer] : *past_[kind][layer];
         const int32_t code = kind == 0 ? load(from, {0, h, d, slot}) : load(from, {0, h, slot, d});
         state += share(kind, layer, h, d, position, code);
       });
     }
+    return state;
+  }
+
+  /// The same for a graph with whole caches, which masks by position.
+  uint64_t state_of_whole(int64_t row) const {
+    uint64_t state = 0;
+    for (int64_t slot = 0; slot <= position_of(row); ++slot) {
+      for_each_element([&](int kind, int64_t layer, int64_t h, int64_t d) {
+        state += share(kind, layer, h, d, slot, load(*fresh_[kind][layer], {0, h, slot, d}));
+      });
+    }
+    return state;
+  }
+
+  void write_logits(int64_t row) {
+    const uint64_t state = is_whole() ? state_of_whole(row) : state_of_pairs(row);
     for (int64_t id = 0; id < logits_->shape[2]; ++id) {
       store(*logits_, {0, row, id}, logit_of(state, id));
     }
@@ -159,12 +219,12 @@ class FakeSession : public Session {
   IoContract io_;
   FakeSessionLog* log_;
   std::map<std::string, TensorView, std::less<>> bound_;
-  const TensorView* tokens_ = nullptr;
-  const TensorView* position_ = nullptr;
+  const TensorView* ids_ = nullptr;
+  const TensorView* positions_ = nullptr;
   const TensorView* mask_ = nullptr;
   const TensorView* logits_ = nullptr;
-  const TensorView* past_[2][std::size(kLayers)] = {};   // [kind][layer]
-  const TensorView* fresh_[2][std::size(kLayers)] = {};  // [kind][layer]
+  const TensorView* past_[2][std::size(kLayers)] = {};   // [kind][layer]; whole: what goes in
+  const TensorView* fresh_[2][std::size(kLayers)] = {};  // [kind][layer]; whole: what comes out
 };
 
 }  // namespace
@@ -197,19 +257,34 @@ IoContract FakeModel::contract(int64_t tokens_per_call) const {
   io.role = tokens == 1 ? GraphRole::decode : GraphRole::prefill;
   io.tokens_per_call = tokens;
   io.context = context;
-  io.inputs = {{"tokens", DType::i32, {1, tokens}, {}},
-               {"attention_mask", wide_type, {1, 1, tokens, context}, mask},
-               {"position", DType::i32, {1, tokens}, {}}};
   io.outputs = {{"logits", wide_type, {1, tokens, vocab}, logits}};
+  if (cache_style == CacheStyle::pairs) {
+    io.inputs = {{"tokens", DType::i32, {1, tokens}, {}},
+                 {"attention_mask", wide_type, {1, 1, tokens, context}, mask},
+                 {"position", DType::i32, {1, tokens}, {}}};
+  } else {
+    io.inputs = {{"input_ids", DType::i64, {1, tokens}, {}},
+                 {"cache_position", DType::i64, {tokens}, {}}};
+  }
+  const auto add = [&](std::vector<IoTensor>& to, const std::string& name, Shape shape) {
+    to.push_back({name, cache_type, std::move(shape), cache});
+  };
   const int64_t past = context - tokens;
   for (size_t i = 0; i < std::size(kLayers); ++i) {
     const auto& [key_heads, key_dim, value_heads, value_dim] = kLayers[i];
     const std::string layer = std::to_string(i);
-    io.inputs.push_back({"k_cache_" + layer, cache_type, {1, key_heads, key_dim, past}, cache});
-    io.inputs.push_back({"v_cache_" + layer, cache_type, {1, value_heads, past, value_dim}, cache});
-    io.outputs.push_back({"k_new_" + layer, cache_type, {1, key_heads, key_dim, tokens}, cache});
-    io.outputs.push_back(
-        {"v_new_" + layer, cache_type, {1, value_heads, tokens, value_dim}, cache});
+    if (cache_style == CacheStyle::pairs) {
+      add(io.inputs, "k_cache_" + layer, {1, key_heads, key_dim, past});
+      add(io.inputs, "v_cache_" + layer, {1, value_heads, past, value_dim});
+      add(io.outputs, "k_new_" + layer, {1, key_heads, key_dim, tokens});
+      add(io.outputs, "v_new_" + layer, {1, value_heads, tokens, value_dim});
+    } else {
+      const std::string name = "layers." + layer;
+      add(io.inputs, "static_cache." + name + ".keys", {1, key_heads, context, key_dim});
+      add(io.inputs, "static_cache." + name + ".values", {1, value_heads, context, value_dim});
+      add(io.outputs, name + ".keys", {1, key_heads, context, key_dim});
+      add(io.outputs, name + ".values", {1, value_heads, context, value_dim});
+    }
   }
   return io;
 }

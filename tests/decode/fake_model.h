@@ -8,19 +8,21 @@
 #include <string_view>
 #include <vector>
 
+#include "decode/graph_io.h"
 #include "executors/session.h"
 
 namespace lathe::test {
 
 /// A model without weights. The key and value of a token are hashes of its id and position; the
 /// logits of a row are hashes of all keys and values that the row attends, each with the place it
-/// was found in. A wrong mask, position, cache slot, stride or padding therefore changes every
-/// logit.
+/// was found in. A wrong mask, position, cache slot, stride, side or padding therefore changes
+/// every logit.
 struct FakeModel {
   int64_t context = 16;
   int64_t vocab = 32;
   DType cache_type = DType::u8;
   DType wide_type = DType::u16;  ///< mask and logits
+  CacheStyle cache_style = CacheStyle::pairs;
 
   /// Two layers that differ in heads and head sizes, keys from values too.
   IoContract contract(int64_t tokens_per_call) const;
@@ -36,7 +38,9 @@ struct FakeModel {
 struct FakeSessionLog {
   int64_t runs = 0;
   int64_t runs_with_logits = 0;
-  int64_t faults = 0;  ///< unbound inputs, mask codes that are neither of the two
+  /// Unbound inputs, mask codes that are neither of the two, caches that are read and written in
+  /// the same memory, slots outside the cache, floats that are no numbers.
+  int64_t faults = 0;
 };
 
 /// Runs FakeModel behind the interface of every executor. Refuses what that interface refuses.

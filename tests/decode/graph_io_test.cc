@@ -15,9 +15,14 @@ namespace {
 
 using testing::HasSubstr;
 
-/// What is said of a good contract after `spoil` had its way with it.
-std::string complaint(const std::function<void(IoContract&)>& spoil, int64_t tokens_per_call = 4) {
-  IoContract contract = test::FakeModel{}.contract(tokens_per_call);
+IoContract whole_contract() {
+  test::FakeModel model;
+  model.cache_style = CacheStyle::whole;
+  return model.contract(4);
+}
+
+/// What is said of a contract after `spoil` had its way with it.
+std::string complaint(IoContract contract, const std::function<void(IoContract&)>& spoil) {
   spoil(contract);
   try {
     read_graph_io(contract);
@@ -27,18 +32,66 @@ std::string complaint(const std::function<void(IoContract&)>& spoil, int64_t tok
   return "no error";
 }
 
+std::string complaint(const std::function<void(IoContract&)>& spoil, int64_t tokens_per_call = 4) {
+  return complaint(test::FakeModel{}.contract(tokens_per_call), spoil);
+}
+
+std::string complaint_of_whole(const std::function<void(IoContract&)>& spoil) {
+  return complaint(whole_contract(), spoil);
+}
+
 TEST(GraphIo, ReadsWhatTheRunnerNeeds) {
   const GraphIo io = read_graph_io(test::FakeModel{}.contract(4));
   EXPECT_EQ(io.tokens_per_call, 4);
   EXPECT_EQ(io.context, 16);
   EXPECT_EQ(io.vocab, 32);
   EXPECT_EQ(io.cache_slots(), 12);
+  EXPECT_EQ(io.cache_style, CacheStyle::pairs);
+  EXPECT_EQ(io.ids, (TokenInput{"tokens", DType::i32, {1, 4}}));
+  EXPECT_EQ(io.positions, (TokenInput{"position", DType::i32, {1, 4}}));
   EXPECT_EQ(io.mask, (ValueFormat{DType::u16, 255.0f / 65535.0f, 65535}));
   EXPECT_EQ(io.logits, (ValueFormat{DType::u16, 0.001f, 32768}));
   const ValueFormat cache{DType::u8, 0.05f, 128};
   ASSERT_EQ(io.layers.size(), 2u);
   EXPECT_EQ(io.layers[0], (LayerFormat{{2, 4, cache}, {2, 3, cache}}));
   EXPECT_EQ(io.layers[1], (LayerFormat{{1, 5, cache}, {1, 6, cache}}));
+}
+
+TEST(GraphIo, ReadsWholeCaches) {
+  const GraphIo io = read_graph_io(whole_contract());
+  EXPECT_EQ(io.cache_style, CacheStyle::whole);
+  EXPECT_EQ(io.ids, (TokenInput{"input_ids", DType::i64, {1, 4}}));
+  EXPECT_EQ(io.positions, (TokenInput{"cache_position", DType::i64, {4}}));
+  EXPECT_EQ(io.vocab, 32);
+  const ValueFormat cache{DType::u8, 0.05f, 128};
+  ASSERT_EQ(io.layers.size(), 2u);
+  EXPECT_EQ(io.layers[0], (LayerFormat{{2, 4, cache}, {2, 3, cache}}));
+  EXPECT_EQ(io.layers[1], (LayerFormat{{1, 5, cache}, {1, 6, cache}}));
+}
+
+TEST(GraphIo, NamesWhatIsWrongWithWholeCaches) {
+  EXPECT_THAT(complaint_of_whole([](IoContract& io) { io.inputs[0].dtype = DType::i32; }),
+              HasSubstr("input_ids: wrong type: expected i64, found i32"));
+  EXPECT_THAT(complaint_of_whole([](IoContract& io) { io.inputs[1].shape = {1, 4}; }),
+              HasSubstr("cache_position: wrong shape: expected [4], found [1, 4]"));
+  EXPECT_THAT(complaint_of_whole([](IoContract& io) { io.inputs[2].shape[2] = 12; }),
+              HasSubstr("static_cache.layers.0.keys: wrong shape: expected [1, 2, 16, 4], found "
+                        "[1, 2, 12, 4]"));
+  EXPECT_THAT(complaint_of_whole([](IoContract& io) { io.outputs[2].shape[2] = 12; }),
+              HasSubstr("layers.0.values: wrong shape"));
+  EXPECT_THAT(complaint_of_whole([](IoContract& io) { io.outputs.resize(1); }),
+              HasSubstr("layers.0.keys: output is missing"));
+  EXPECT_THAT(complaint_of_whole([](IoContract& io) { io.outputs.pop_back(); }),
+              HasSubstr("layers.1.values: output is missing"));
+  EXPECT_THAT(complaint_of_whole([](IoContract& io) { io.inputs.pop_back(); }),
+              HasSubstr("static_cache.layers.1.values: input is missing"));
+  EXPECT_THAT(complaint_of_whole([](IoContract& io) { io.inputs[3].encoding->zero_point = 127; }),
+              HasSubstr("static_cache.layers.0.values: cache is not encoded as the output that "
+                        "feeds it: expected u8 with "));
+  EXPECT_THAT(complaint_of_whole([](IoContract& io) {
+                io.inputs.push_back({"attention_mask", DType::u16, {1, 1, 4, 16}, {}});
+              }),
+              HasSubstr("attention_mask: input is not one the runner knows"));
 }
 
 TEST(GraphIo, AGraphOverTheWholeContextMayComeWithoutCaches) {
@@ -108,8 +161,9 @@ TEST(GraphIo, RefusesEncodingsThatCannotBeRead) {
 }
 
 TEST(GraphIo, RefusesACacheThatIsNotEncodedAsItsNewPairs) {
-  EXPECT_THAT(complaint([](IoContract& io) { io.inputs[4].encoding->scale = {0.06f}; }),
-              HasSubstr("v_cache_0: cache is not encoded as its new pairs are: expected u8 with "));
+  EXPECT_THAT(
+      complaint([](IoContract& io) { io.inputs[4].encoding->scale = {0.06f}; }),
+      HasSubstr("v_cache_0: cache is not encoded as the output that feeds it: expected u8 with "));
 }
 
 }  // namespace

@@ -43,8 +43,11 @@ std::string message_of(const std::function<void()>& action) {
   return "no error";
 }
 
-class RunnerTest : public testing::Test {
+/// Everything holds for graphs of both styles of cache.
+class RunnerTest : public testing::TestWithParam<CacheStyle> {
  protected:
+  RunnerTest() { model_.cache_style = GetParam(); }
+
   Runner make(RunMode mode, bool with_prefill = true) {
     return Runner(
         make_fake_session(model_.contract(1), &decode_log_),
@@ -61,9 +64,14 @@ class RunnerTest : public testing::Test {
   FakeSessionLog prefill_log_;
 };
 
+INSTANTIATE_TEST_SUITE_P(, RunnerTest, testing::Values(CacheStyle::pairs, CacheStyle::whole),
+                         [](const auto& info) {
+                           return info.param == CacheStyle::pairs ? "pairs" : "whole";
+                         });
+
 // Shorter than a chunk, one less, as long, one more, two chunks, and every other length there is:
 // near the end of the context a whole chunk no longer fits.
-TEST_F(RunnerTest, PromptOfAnyLengthGivesTheLogitsOfItsDefinition) {
+TEST_P(RunnerTest, PromptOfAnyLengthGivesTheLogitsOfItsDefinition) {
   for (const RunMode mode : {RunMode::hybrid, RunMode::kv}) {
     Runner runner = make(mode);
     for (int64_t length = 1; length <= model_.context; ++length) {
@@ -78,7 +86,7 @@ TEST_F(RunnerTest, PromptOfAnyLengthGivesTheLogitsOfItsDefinition) {
 }
 
 // Beginning anywhere, so that near the end of the context a whole chunk no longer fits.
-TEST_F(RunnerTest, PromptMayBeginAnywhere) {
+TEST_P(RunnerTest, PromptMayBeginAnywhere) {
   const std::vector<int64_t> ids = some_ids(model_.context);
   Runner runner = make(RunMode::hybrid);
   for (size_t begin = 1; begin < ids.size(); ++begin) {
@@ -89,7 +97,7 @@ TEST_F(RunnerTest, PromptMayBeginAnywhere) {
   }
 }
 
-TEST_F(RunnerTest, FloatAndWideCachesWorkAsByteCachesDo) {
+TEST_P(RunnerTest, FloatAndWideCachesWorkAsByteCachesDo) {
   for (const DType cache : {DType::u16, DType::f32}) {
     model_.cache_type = cache;
     model_.wide_type = cache;
@@ -99,7 +107,7 @@ TEST_F(RunnerTest, FloatAndWideCachesWorkAsByteCachesDo) {
   }
 }
 
-TEST_F(RunnerTest, StepsFollowAPromptUntilTheContextIsFull) {
+TEST_P(RunnerTest, StepsFollowAPromptUntilTheContextIsFull) {
   Runner runner = make(RunMode::hybrid);
   std::vector<int64_t> ids = some_ids(6);
   runner.prefill(ids);
@@ -111,7 +119,7 @@ TEST_F(RunnerTest, StepsFollowAPromptUntilTheContextIsFull) {
   EXPECT_THAT(message_of([&] { runner.step(1); }), HasSubstr("longer than the context"));
 }
 
-TEST_F(RunnerTest, TurnsAppendToWhatIsThere) {
+TEST_P(RunnerTest, TurnsAppendToWhatIsThere) {
   Runner runner = make(RunMode::hybrid);
   const std::vector<int64_t> ids = some_ids(14);
   const std::span<const int64_t> all(ids);
@@ -122,7 +130,7 @@ TEST_F(RunnerTest, TurnsAppendToWhatIsThere) {
   EXPECT_THAT(runner.history(), testing::ElementsAreArray(ids));
 }
 
-TEST_F(RunnerTest, TruncatedTokensLeaveNoTrace) {
+TEST_P(RunnerTest, TruncatedTokensLeaveNoTrace) {
   Runner runner = make(RunMode::hybrid);
   runner.prefill(some_ids(13));
   runner.truncate(3);
@@ -135,7 +143,7 @@ TEST_F(RunnerTest, TruncatedTokensLeaveNoTrace) {
   EXPECT_THAT(message_of([&] { runner.truncate(-1); }), HasSubstr("found -1"));
 }
 
-TEST_F(RunnerTest, KeepsTheBeginningThatTwoConversationsShare) {
+TEST_P(RunnerTest, KeepsTheBeginningThatTwoConversationsShare) {
   Runner runner = make(RunMode::hybrid);
   const std::vector<int64_t> ids = some_ids(8);
   runner.prefill(ids);
@@ -153,7 +161,7 @@ TEST_F(RunnerTest, KeepsTheBeginningThatTwoConversationsShare) {
   EXPECT_EQ(codes(runner.prefill(last)), model_.logits_after(other));
 }
 
-TEST_F(RunnerTest, GivesTheLogitsOfEveryPositionAsRealValues) {
+TEST_P(RunnerTest, GivesTheLogitsOfEveryPositionAsRealValues) {
   for (const RunMode mode : {RunMode::hybrid, RunMode::kv}) {
     Runner runner = make(mode);
     const std::vector<int64_t> ids = some_ids(11);
@@ -171,7 +179,7 @@ TEST_F(RunnerTest, GivesTheLogitsOfEveryPositionAsRealValues) {
   }
 }
 
-TEST_F(RunnerTest, LogitsAreMadeOnlyWhereTheyAreWanted) {
+TEST_P(RunnerTest, LogitsAreMadeOnlyWhereTheyAreWanted) {
   Runner runner = make(RunMode::hybrid);
   runner.prefill(some_ids(10));  // 4 + 4 + 2 filled up
   EXPECT_EQ(prefill_log_.runs, 3);
@@ -185,7 +193,7 @@ TEST_F(RunnerTest, LogitsAreMadeOnlyWhereTheyAreWanted) {
   EXPECT_EQ(decode_log_.runs_with_logits, 1);
 }
 
-TEST_F(RunnerTest, ModeKvUsesTheDecodeGraphAlone) {
+TEST_P(RunnerTest, ModeKvUsesTheDecodeGraphAlone) {
   Runner runner = make(RunMode::kv);
   runner.prefill(some_ids(9));
   EXPECT_EQ(prefill_log_.runs, 0);
@@ -193,13 +201,13 @@ TEST_F(RunnerTest, ModeKvUsesTheDecodeGraphAlone) {
   EXPECT_EQ(decode_log_.runs_with_logits, 1);
 }
 
-TEST_F(RunnerTest, WorksWithoutAPrefillGraph) {
+TEST_P(RunnerTest, WorksWithoutAPrefillGraph) {
   Runner runner = make(RunMode::hybrid, false);
   const std::vector<int64_t> ids = some_ids(9);
   EXPECT_EQ(codes(runner.prefill(ids)), model_.logits_after(ids));
 }
 
-TEST_F(RunnerTest, PrefillGraphMayTakeTheWholeContextAtOnce) {
+TEST_P(RunnerTest, PrefillGraphMayTakeTheWholeContextAtOnce) {
   Runner runner(make_fake_session(model_.contract(1), &decode_log_),
                 make_fake_session(model_.contract(model_.context), &prefill_log_), RunMode::hybrid);
   std::vector<int64_t> ids = some_ids(9);
@@ -209,7 +217,7 @@ TEST_F(RunnerTest, PrefillGraphMayTakeTheWholeContextAtOnce) {
   EXPECT_EQ(codes(runner.step(5)), model_.logits_after(ids));
 }
 
-TEST_F(RunnerTest, RefusesBadPromptsBeforeRunning) {
+TEST_P(RunnerTest, RefusesBadPromptsBeforeRunning) {
   Runner runner = make(RunMode::hybrid);
   EXPECT_THAT(message_of([&] { runner.prefill({}); }),
               HasSubstr("prompt has no tokens; give some text"));
@@ -226,22 +234,26 @@ TEST_F(RunnerTest, RefusesBadPromptsBeforeRunning) {
   EXPECT_EQ(runner.position(), 10);
 }
 
-TEST_F(RunnerTest, RefusesGraphsThatDoNotBelongTogether) {
+TEST_P(RunnerTest, RefusesGraphsThatDoNotBelongTogether) {
   const auto pair = [&](const FakeModel& other) {
     return message_of([&] {
       Runner(make_fake_session(model_.contract(1), &decode_log_),
              make_fake_session(other.contract(kChunk), &prefill_log_), RunMode::hybrid);
     });
   };
-  FakeModel other;
+  FakeModel other = model_;
   other.context = 32;
   EXPECT_THAT(pair(other), HasSubstr("differ in context (16 and 32)"));
-  other = {};
+  other = model_;
   other.vocab = 40;
   EXPECT_THAT(pair(other), HasSubstr("differ in vocabulary (32 and 40)"));
-  other = {};
+  other = model_;
   other.cache_type = DType::u16;
   EXPECT_THAT(pair(other), HasSubstr("cache of layer 0"));
+  other = model_;
+  other.cache_style =
+      model_.cache_style == CacheStyle::pairs ? CacheStyle::whole : CacheStyle::pairs;
+  EXPECT_THAT(pair(other), HasSubstr("differ in the style of their caches"));
 
   EXPECT_THAT(message_of([&] {
                 Runner(make_fake_session(model_.contract(kChunk), &prefill_log_), nullptr,

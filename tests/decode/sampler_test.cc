@@ -56,26 +56,6 @@ void expect_frequencies(const SamplerOptions& options, const std::vector<float>&
 
 const std::vector<double> kProbabilities{0.15, 0.5, 0.1, 0.25};
 
-// Values published with the generator, for instance at rosettacode.org/wiki/Pseudo-random_numbers.
-TEST(SplitMix64, GivesThePublishedValues) {
-  SplitMix64 random(1234567);
-  EXPECT_EQ(random.next(), 6457827717110365317u);
-  EXPECT_EQ(random.next(), 3203168211198807973u);
-  EXPECT_EQ(random.next(), 9817491932198370423u);
-}
-
-TEST(SplitMix64, UniformStaysBelowOne) {
-  SplitMix64 random(0);
-  double sum = 0.0;
-  for (int i = 0; i < 10000; ++i) {
-    const double u = random.uniform();
-    ASSERT_GE(u, 0.0);
-    ASSERT_LT(u, 1.0);
-    sum += u;
-  }
-  EXPECT_NEAR(sum / 10000, 0.5, 4 * std::sqrt(1.0 / 12 / 10000));
-}
-
 TEST(PortableExp, AgreesWithTheLibrary) {
   EXPECT_EQ(portable_exp(0.0), 1.0);
   for (double x = -699.0; x < 0.0; x += 0.0137) {

@@ -21,6 +21,20 @@ constexpr const char* kGraph =
 
 TEST(GraphText, PrintsWhatItReads) { EXPECT_EQ(print_graph(parse_graph(kGraph)), kGraph); }
 
+TEST(GraphText, ShowsWeightsInBlocks) {
+  const std::string text =
+      "graph decode ar=1 cl=8\n"
+      "  input %x : u16[1, 64]<0.001, 32768>\n"
+      "  const %w : i4[8, 64]<per channel 0, blocks of 32>\n"
+      "  %linear = aten.linear(%x, %w) : u16[1, 8]<0.5, 7>\n"
+      "  output y = %linear\n";
+  const Graph graph = parse_graph(text);
+  EXPECT_EQ(graph.value(graph.find("w")).encoding->block, 32);
+  EXPECT_EQ(to_string(*graph.value(graph.find("w")).encoding),
+            "i4 per channel of axis 0 in blocks of 32");
+  EXPECT_EQ(print_graph(graph), text);
+}
+
 TEST(GraphText, InfersTypesThatAreLeftOut) {
   const Graph graph = parse_graph(R"(
     graph calibrate ar=2 cl=2

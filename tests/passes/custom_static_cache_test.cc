@@ -41,7 +41,7 @@ constexpr const char* kBefore = R"(
   output layers.0.values = %index_copy__1
   output logits = %matmul_1)";
 
-TEST(CustomStaticCache, WholeCachesBecomeInputsAndNewPairs) {
+TEST(custom_static_cache, WholeCachesBecomeInputsAndNewPairs) {
   Graph graph = parse_graph(kBefore);
   custom_static_cache(graph);
   verify(graph);
@@ -78,7 +78,7 @@ TEST(CustomStaticCache, WholeCachesBecomeInputsAndNewPairs) {
       "  output v_new_0 = %v\n");
 }
 
-TEST(CustomStaticCache, ACalibrationGraphHasNoPast) {
+TEST(custom_static_cache, ACalibrationGraphHasNoPast) {
   std::string text = kBefore;
   text.replace(text.find("decode ar=1"), 11, "calibrate ar=16");
   for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
@@ -96,7 +96,7 @@ TEST(CustomStaticCache, ACalibrationGraphHasNoPast) {
   EXPECT_EQ(graph.value(graph.find("v_cache_0")).shape, (Shape{1, 2, 0, 8}));
 }
 
-TEST(CustomStaticCache, RefusesACacheThatIsNotReadByAttention) {
+TEST(custom_static_cache, RefusesACacheThatIsNotReadByAttention) {
   Graph graph = parse_graph(R"(
     graph decode ar=1 cl=16
     input %slots : i64[1]

@@ -28,7 +28,7 @@ Graph rotary_graph() {
   return graph;
 }
 
-TEST(PrecomputedRope, TrigonometryBecomesRowsOfATable) {
+TEST(precomputed_rope, TrigonometryBecomesRowsOfATable) {
   Graph graph = rotary_graph();
   precomputed_rope(graph);
   EXPECT_EQ(print_graph(graph),
@@ -44,7 +44,7 @@ TEST(PrecomputedRope, TrigonometryBecomesRowsOfATable) {
             "  output s = %embedding_1\n");
 }
 
-TEST(PrecomputedRope, TablesHoldScaledFloat32Values) {
+TEST(precomputed_rope, TablesHoldScaledFloat32Values) {
   Graph graph = rotary_graph();
   precomputed_rope(graph);
   std::vector<float> rows(12);

@@ -12,7 +12,7 @@ std::string after_pass(const char* text) {
   return print_graph(graph);
 }
 
-TEST(RecomposeRmsNorm, JoinsTheSixOperators) {
+TEST(recompose_rms_norm, JoinsTheSixOperators) {
   EXPECT_EQ(after_pass(R"(
     graph decode ar=1 cl=1
     input %x : f32[1, 1, 4]
@@ -31,7 +31,7 @@ TEST(RecomposeRmsNorm, JoinsTheSixOperators) {
             "  output y = %rms_norm\n");
 }
 
-TEST(RecomposeRmsNorm, LeavesANormOfAnotherInputAlone) {
+TEST(recompose_rms_norm, LeavesANormOfAnotherInputAlone) {
   const char* text =
       "graph decode ar=1 cl=1\n"
       "  input %x : f32[1, 1, 4]\n"

@@ -12,7 +12,7 @@ std::string after_pass(const char* text) {
   return print_graph(graph);
 }
 
-TEST(RemoveRedundancy, DropsWhatChangesNothing) {
+TEST(remove_redundancy, DropsWhatChangesNothing) {
   EXPECT_EQ(after_pass(R"(
     graph decode ar=1 cl=1
     input %x : f32[1, 4]
@@ -30,7 +30,7 @@ TEST(RemoveRedundancy, DropsWhatChangesNothing) {
             "  output y = %neg\n");
 }
 
-TEST(RemoveRedundancy, ACopyInPlaceBecomesItsSource) {
+TEST(remove_redundancy, ACopyInPlaceBecomesItsSource) {
   EXPECT_EQ(after_pass(R"(
     graph decode ar=1 cl=1
     input %length : i64[]
@@ -44,7 +44,7 @@ TEST(RemoveRedundancy, ACopyInPlaceBecomesItsSource) {
             "  output y = %select\n");
 }
 
-TEST(RemoveRedundancy, KeepsWhatChangesSomething) {
+TEST(remove_redundancy, KeepsWhatChangesSomething) {
   const char* text =
       "graph decode ar=1 cl=1\n"
       "  input %x : i64[1, 4]\n"

@@ -9,8 +9,8 @@
 #include "executors/reference/evaluator.h"
 #include "frontend/frontend.h"
 #include "passes/equalize_keys.h"
-#include "passes/orthogonal.h"
 #include "passes/pipelines.h"
+#include "support/orthogonal.h"
 
 namespace lathe {
 namespace {
@@ -20,7 +20,7 @@ constexpr int64_t kTokens = 12;
 Graph llama() {
   Graph graph = build_hf_graph(Checkpoint::open(std::string(LATHE_TEST_DATA) + "/tiny/llama"),
                                {GraphRole::calibrate, kTokens, kTokens});
-  run_passes(graph, hf_pipeline());
+  run_passes(graph, pipeline_of(Variant::hf, Target::cpu).build);
   return graph;
 }
 
@@ -132,7 +132,7 @@ TEST(Rotations, IdsAreTheSameInEveryRole) {
   Graph one = llama();
   Graph other = build_hf_graph(Checkpoint::open(std::string(LATHE_TEST_DATA) + "/tiny/llama"),
                                {GraphRole::decode, 1, 64});
-  run_passes(other, hf_pipeline());
+  run_passes(other, pipeline_of(Variant::hf, Target::cpu).build);
   run_passes(one, rotations());
   run_passes(other, rotations());
   ASSERT_EQ(one.order(), other.order());

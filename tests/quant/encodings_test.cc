@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "quant/channel_codes.h"
 #include "support/error.h"
 
 namespace lathe {
@@ -78,21 +79,6 @@ TEST(Codes, RoundToNearestTiesToEvenAndClamp) {
   EXPECT_THAT(wide, ElementsAre(3, 65535, 65535, 0));
 }
 
-TEST(WeightCodes, HaveOneScaleForAChannel) {
-  const float scale = channel_scale(254.0f, 0.0);
-  EXPECT_EQ(scale, 2.0f);
-  std::vector<int8_t> codes(6);
-  channel_codes(scale, std::vector<float>{254.0f, -254.0f, 1.0f, 3.0f, -5.0f, 0.9f}, codes.data());
-  // 0.5 -> 0, 1.5 -> 2, -2.5 -> -2.
-  EXPECT_THAT(codes, ElementsAre(127, -127, 0, 2, -2, 0));
-}
-
-TEST(WeightCodes, OfZerosAreZeros) {
-  const float scale = channel_scale(0.0f, 0.0);
-  EXPECT_EQ(scale, 1.0f / 127.0f);
-  EXPECT_GT(channel_scale(1e-45f, 0.0), 0.0f);
-}
-
 TEST(BiasCodes, CountInStepsOfInputTimesWeight) {
   EXPECT_EQ(bias_code(3.0f, 0.5f, 0.25f), 24);
   EXPECT_EQ(bias_code(-0.0625f, 0.5f, 0.25f), 0);  // -0.5 steps, to even
@@ -104,7 +90,7 @@ TEST(BiasCodes, AlwaysFitBesideSmallWeights) {
   // A channel that was pruned to almost nothing keeps its bias: the scale is as large as that
   // needs.
   const float input_scale = 1e-6f;
-  const float scale = channel_scale(1e-9f, bias_scale_floor(-40.0f, input_scale));
+  const float scale = channel_scale(1e-9, 127, bias_scale_floor(-40.0f, input_scale));
   EXPECT_NEAR(bias_code(-40.0f, input_scale, scale), -(1 << 30), 128);
   EXPECT_EQ(bias_scale_floor(0.0f, input_scale), 0.0);
 }

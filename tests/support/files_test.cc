@@ -2,12 +2,14 @@
 #include <sys/stat.h>
 
 #include <cstring>
+#include <fstream>
 
 #include "support/error.h"
 #include "support/expect_error.h"
 #include "support/lfs_pointer.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
+#include "support/temporary_folder.h"
 #include "support/test_files.h"
 
 namespace lathe {
@@ -19,6 +21,19 @@ using testing::TestFolder;
 
 size_t files_in(const TestFolder& folder) {
   return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder.path()), {}));
+}
+
+TEST(TemporaryFolder, GoesWithAllThatIsInIt) {
+  std::filesystem::path path;
+  {
+    const TemporaryFolder folder;
+    const TemporaryFolder other;
+    path = folder.path();
+    EXPECT_NE(path, other.path());
+    std::filesystem::create_directory(path / "inner");
+    std::ofstream(path / "inner" / "file") << "text";
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST(MappedFile, ShowsTheBytesForAsLongAsAnyCopyLives) {

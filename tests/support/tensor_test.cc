@@ -23,7 +23,7 @@ TEST(Shape, RefusesWhatOverflows) {
 
 TEST(DType, NamesRoundTrip) {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32, DType::u16,
-                            DType::u8, DType::i8, DType::i4, DType::boolean}) {
+                            DType::i16, DType::u8, DType::i8, DType::i4, DType::boolean}) {
     EXPECT_EQ(dtype_from_name(name_of(dtype), "here"), dtype);
   }
   testing::expect_error([] { dtype_from_name("f7", "model.lathe: x"); },

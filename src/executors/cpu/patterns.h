@@ -31,6 +31,19 @@ struct AttentionPattern {
 std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& last,
                                                 const std::vector<std::vector<NodeId>>& users);
 
+/// matmul(a, repeated b) where each matrix of b stands for `groups` heads of a: as it is, or with
+/// rows and columns exchanged.
+struct RepeatedMatmulPattern {
+  std::vector<NodeId> covered;
+  ValueId a = kNone;  // u16 [1, H, M, K]
+  ValueId b = kNone;  // u16 or u8 [1, Hkv, K, N], or [1, Hkv, N, K] where exchanged
+  int64_t groups = 1;
+  bool exchanged = false;
+  ValueId result = kNone;  // u16 [1, H, M, N]
+};
+std::optional<RepeatedMatmulPattern> match_repeated_matmul(
+    const Graph& graph, const Node& last, const std::vector<std::vector<NodeId>>& users);
+
 /// x * cos + cat(-x2, x1) * sin with one row of cos and sin a token.
 struct RopePattern {
   std::vector<NodeId> covered;
@@ -44,6 +57,24 @@ struct RopePattern {
 };
 std::optional<RopePattern> match_rope(const Graph& graph, const Node& last,
                                       const std::vector<std::vector<NodeId>>& users);
+
+/// cat(x1 * cos - x2 * sin, x2 * cos + x1 * sin) of the halves x1 and x2 of every head, with one
+/// row of cos and sin a token. Both halves may be requantized to u8 before they are concatenated.
+struct SplitRopePattern {
+  std::vector<NodeId> covered;
+  ValueId x = kNone;    // [1, heads, AR, D]
+  ValueId cos = kNone;  // [1, 1, AR, D / 2]
+  ValueId sin = kNone;  // [1, 1, AR, D / 2]
+  ValueId x1_cos = kNone;
+  ValueId x2_sin = kNone;
+  ValueId x2_cos = kNone;
+  ValueId x1_sin = kNone;
+  ValueId low = kNone;     // x1 * cos - x2 * sin, u16
+  ValueId high = kNone;    // x2 * cos + x1 * sin, u16
+  ValueId result = kNone;  // u16 or u8
+};
+std::optional<SplitRopePattern> match_split_rope(const Graph& graph, const Node& last,
+                                                 const std::vector<std::vector<NodeId>>& users);
 
 /// silu(gate) * up
 struct GatedPattern {

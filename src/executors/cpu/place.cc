@@ -2,6 +2,31 @@
 
 namespace lathe {
 
+bool fills_memory(const Shape& shape, const Shape& strides) {
+  int64_t last = 0;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] > 1 && strides[i] == 0) return false;
+    last += (shape[i] - 1) * strides[i];
+  }
+  return last + 1 == elements(shape);
+}
+
+bool same_order(const Shape& shape, const Shape& a, const Shape& b) {
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] > 1 && a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+Shape broadcast_strides(const Shape& shape, const Shape& strides, const Shape& to) {
+  Shape result(to.size(), 0);
+  const size_t lead = to.size() - shape.size();
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == to[lead + i]) result[lead + i] = strides[i];
+  }
+  return result;
+}
+
 std::optional<Shape> reshape_strides(const Shape& shape, const Shape& strides, const Shape& to) {
   if (is_dense({DType::f32, shape, strides, nullptr})) return dense_strides(to);
   // Dimensions of size 1 say nothing about memory.

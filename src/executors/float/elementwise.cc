@@ -63,11 +63,16 @@ void elementwise(const Node& node, std::span<const TensorView> inputs, const Ten
   switch (node.op) {
     case Op::neg:
       return map(inputs[0], output, threads, [](float x) { return -x; });
+    case Op::sigmoid:
+      return map(inputs[0], output, threads, [](float x) { return 1.0f / (1.0f + float_exp(-x)); });
     case Op::silu:
       return map(inputs[0], output, threads, [](float x) { return x / (1.0f + float_exp(-x)); });
     case Op::mul:
       return scalar_or_tensor(node, inputs, output, threads,
                               [](float a, float b) { return a * b; });
+    case Op::sub:
+      return scalar_or_tensor(node, inputs, output, threads,
+                              [](float a, float b) { return a - b; });
     default:
       return scalar_or_tensor(node, inputs, output, threads,
                               [](float a, float b) { return a + b; });

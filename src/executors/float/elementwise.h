@@ -7,7 +7,8 @@
 
 namespace lathe {
 
-/// add, mul (of two tensors that broadcast, or a tensor and a scalar), neg and silu on f32.
+/// add, sub, mul (of two tensors that broadcast, or a tensor and a scalar), neg, sigmoid and silu
+/// on f32.
 void elementwise(const Node& node, std::span<const TensorView> inputs, const TensorView& output,
                  ThreadPool& threads);
 

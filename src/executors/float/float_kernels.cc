@@ -30,6 +30,7 @@ bool FloatKernels::evaluate_fast(const Graph& graph, const Node& node,
       concatenate(node, inputs, output, threads_);
       return true;
     case Op::expand:
+    case Op::permute:
     case Op::select:
     case Op::slice:
     case Op::transpose:
@@ -45,8 +46,13 @@ bool FloatKernels::evaluate_fast(const Graph& graph, const Node& node,
     case Op::add_:
     case Op::mul:
     case Op::neg:
+    case Op::sigmoid:
     case Op::silu:
+    case Op::sub:
       elementwise(node, inputs, output, threads_);
+      return true;
+    case Op::hadamard:
+      hadamard(inputs[0], output, threads_);
       return true;
     case Op::softmax:
       softmax(inputs[0], output, threads_);

@@ -38,6 +38,14 @@ TensorView view_as_output(const Node& node, TensorView view, const Shape& shape)
       view.strides = std::move(strides);
       break;
     }
+    case Op::permute: {
+      const Shape from = view.strides;
+      view.strides.clear();
+      for (const int64_t dim : node.attributes.integers("dims")) {
+        view.strides.push_back(from[static_cast<size_t>(dim)]);
+      }
+      break;
+    }
     case Op::select: {
       const size_t dim = dimension(node, "dim", rank);
       move_start(view, dim, node.attributes.integer("index"));

@@ -11,7 +11,8 @@ namespace lathe {
 void concatenate(const Node& node, std::span<const TensorView> inputs, const TensorView& output,
                  ThreadPool& threads);
 
-/// expand, select, slice and transpose: the input read along other strides. Any element type.
+/// expand, permute, select, slice and transpose: the input read along other strides. Any element
+/// type.
 void gather(const Node& node, const TensorView& input, const TensorView& output,
             ThreadPool& threads);
 

@@ -1,5 +1,6 @@
 #include "executors/float/row_reductions.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -56,6 +57,22 @@ void rms_norm_row(const float* x, const float* weight, int64_t width, float eps,
   for (int64_t i = 0; i < width; ++i) y[i] = weight[i] * (x[i] * scale);
 }
 
+void hadamard_row(const float* x, int64_t width, float* y) {
+  std::copy_n(x, width, y);
+  for (int64_t half = 1; half < width; half *= 2) {
+    for (int64_t first = 0; first < width; first += 2 * half) {
+      for (int64_t i = first; i < first + half; ++i) {
+        const float a = y[i];
+        const float b = y[i + half];
+        y[i] = a + b;
+        y[i + half] = a - b;
+      }
+    }
+  }
+  const float scale = 1.0f / std::sqrt(static_cast<float>(width));
+  for (int64_t i = 0; i < width; ++i) y[i] *= scale;
+}
+
 /// Calls row(x, width, y) for every row of the last dimension.
 template <typename Row>
 void for_each_row(const TensorView& input, const TensorView& output, ThreadPool& threads,
@@ -82,6 +99,10 @@ void rms_norm(const Node& node, const TensorView& input, const TensorView& weigh
   for_each_row(input, output, threads, [&](const float* x, int64_t width, float* y) {
     rms_norm_row(x, weight.as<float>(), width, eps, y);
   });
+}
+
+void hadamard(const TensorView& input, const TensorView& output, ThreadPool& threads) {
+  for_each_row(input, output, threads, hadamard_row);
 }
 
 }  // namespace lathe

@@ -6,7 +6,8 @@
 namespace lathe {
 
 // Operators that need a whole row of the last dimension before they can give its first number.
-// Sums run in float64 over a fixed number of lanes: their order is the same on every machine.
+// Sums of norms and softmax run in float64 over a fixed number of lanes: their order is the same on
+// every machine.
 
 /// input [..., width] f32 -> output, rows that sum to 1.
 void softmax(const TensorView& input, const TensorView& output, ThreadPool& threads);
@@ -14,5 +15,9 @@ void softmax(const TensorView& input, const TensorView& output, ThreadPool& thre
 /// input [..., width] f32, weight [width] -> output; {eps} of the node.
 void rms_norm(const Node& node, const TensorView& input, const TensorView& weight,
               const TensorView& output, ThreadPool& threads);
+
+/// input [..., width] f32 -> output, every row times the Hadamard matrix of `width` (a power of
+/// two) over sqrt(width). Equal to the operator's rule bit for bit.
+void hadamard(const TensorView& input, const TensorView& output, ThreadPool& threads);
 
 }  // namespace lathe

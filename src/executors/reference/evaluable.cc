@@ -1,10 +1,10 @@
 #include "executors/reference/evaluable.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "executors/reference/integer.h"
+#include "graph/check_encoding.h"
 #include "graph/operators.h"
 #include "graph/stored_bytes.h"
 #include "support/error.h"
@@ -18,35 +18,6 @@ namespace {
         .where = std::move(where),
         .expected = std::move(expected),
         .found = std::move(found)});
-}
-
-void check_encoding(const Value& value) {
-  const Encoding& encoding = *value.encoding;
-  if (encoding.dtype != value.dtype) {
-    refuse(value.name, "the encoding is of another type", std::string(name_of(value.dtype)),
-           to_string(encoding));
-  }
-  const auto rank = static_cast<int32_t>(value.shape.size());
-  if (encoding.axis < -1 || encoding.axis >= rank) {
-    refuse(value.name, "the encoding's axis is outside the tensor", to_string(value.shape),
-           std::to_string(encoding.axis));
-  }
-  const int64_t scales =
-      encoding.per_channel() ? value.shape[static_cast<size_t>(encoding.axis)] : 1;
-  if (static_cast<int64_t>(encoding.scale.size()) != scales) {
-    refuse(value.name, "the encoding has another number of scales", std::to_string(scales),
-           std::to_string(encoding.scale.size()));
-  }
-  const auto usable = [](float scale) { return std::isfinite(scale) && scale > 0.0f; };
-  if (!std::all_of(encoding.scale.begin(), encoding.scale.end(), usable)) {
-    refuse(value.name, "a scale is not a positive number");
-  }
-  const CodeRange range = code_range(encoding.dtype);
-  if (encoding.zero_point < range.low || encoding.zero_point > range.high) {
-    refuse(value.name, "the zero point is no code",
-           std::to_string(range.low) + ".." + std::to_string(range.high),
-           std::to_string(encoding.zero_point));
-  }
 }
 
 void check_constant(const Value& value) {
@@ -70,7 +41,9 @@ void check_value(const Value& value) {
   if (checked_elements(value.shape) < 0) {
     refuse(value.name, "a tensor has an impossible shape", {}, to_string(value.shape));
   }
-  if (value.dtype == DType::i4 || value.dtype == DType::f16 || value.dtype == DType::bf16) {
+  const bool weight = value.dtype == DType::i4 && value.is_constant();
+  if (!weight &&
+      (value.dtype == DType::i4 || value.dtype == DType::f16 || value.dtype == DType::bf16)) {
     refuse(value.name, "no executor computes on this type", {}, std::string(name_of(value.dtype)));
   }
   if (value.encoding) check_encoding(value);
@@ -102,6 +75,7 @@ class NodeCheck {
       case Op::embedding:
       case Op::expand:
       case Op::index_copy_:
+      case Op::permute:
       case Op::reshape:
       case Op::select:
       case Op::slice:
@@ -110,13 +84,14 @@ class NodeCheck {
       case Op::view:
         return check_movement();
       case Op::to:
-        return require(!has_codes() || input(0).dtype == output().dtype,
+        return require(!has_codes() || input(0).dtype == output().dtype || is_number(input(0)),
                        "codes cannot become another type");
       case Op::arange:
         return require(output().dtype == DType::i64 && !has_codes(), "gives i64 only");
       case Op::add:
       case Op::add_:
       case Op::mul:
+      case Op::sub:
         return require(all_real() || (all_numbers() && output().dtype == input(0).dtype),
                        kRealsOrIntegers);
       case Op::le:
@@ -126,18 +101,23 @@ class NodeCheck {
         require(input(0).dtype == DType::boolean && !input(0).encoding,
                 "the condition is not boolean");
         return require(inputs_real(1) && is_real(output()), kReals);
+      case Op::conv2d:
       case Op::linear:
-        return require(is_integer_linear(graph_, node_) || all_real(), kReals);
+        return require(is_integer_product(graph_, node_) || all_real(), kReals);
       case Op::zeros:
       case Op::cos:
       case Op::mean:
       case Op::neg:
       case Op::pow:
       case Op::rsqrt:
+      case Op::sigmoid:
       case Op::silu:
       case Op::sin:
       case Op::softmax:
       case Op::matmul:
+      case Op::dequantize:
+      case Op::hadamard:
+      case Op::quantize:
       case Op::requantize:
       case Op::rms_norm:
         return require(all_real(), kReals);
@@ -184,6 +164,7 @@ class NodeCheck {
     switch (node_.op) {
       case Op::embedding:
         return require(elements(input(0).shape) > 0, "the table is empty");
+      case Op::hadamard:
       case Op::linear:
       case Op::matmul:
       case Op::mean:
@@ -191,16 +172,18 @@ class NodeCheck {
       case Op::softmax:
         return require(!input(0).shape.empty() && input(0).shape.back() > 0,
                        "the rows of the input are empty");
+      case Op::conv2d:
+        return require(input(0).shape[1] > 0, "the input has no channels");
       default:
         return;
     }
   }
 
-  /// Packed bytes mean something to an integer linear only.
+  /// Packed bytes mean something to an integer product only.
   void check_packed() const {
     for (size_t i = 0; i < node_.inputs.size(); ++i) {
       const bool packed = input(i).is_constant() && input(i).constant->layout == Layout::packed;
-      require(!packed || (i == 1 && is_integer_linear(graph_, node_)),
+      require(!packed || (i == 1 && is_integer_product(graph_, node_)),
               "packed weights are for integer products only");
     }
   }

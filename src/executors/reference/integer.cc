@@ -5,12 +5,18 @@
 
 #include "executors/reference/codes.h"
 #include "graph/operators.h"
+#include "graph/packed_int4.h"
 #include "graph/packed_weights.h"
+#include "graph/stored_bytes.h"
 
 namespace lathe {
 namespace {
 
-bool is_movement(const Node& node) {
+bool is_movement(const Graph& graph, const Node& node) {
+  // An integer that becomes a real number gets its codes here.
+  if (node.op == Op::to) {
+    return graph.value(node.inputs[0]).encoding || !graph.value(node.output()).encoding;
+  }
   return node.op == Op::copy_ || rule_of(node.op).encoding == EncodingRule::moves_codes;
 }
 
@@ -20,8 +26,9 @@ bool is_activation(const Value& value) {
 }
 
 bool is_weight(const Value& value) {
-  return value.encoding && value.dtype == DType::i8 && value.encoding->zero_point == 0 &&
-         value.encoding->axis <= 0;
+  const bool codes =
+      value.dtype == DType::i8 || value.dtype == DType::i4 || value.dtype == DType::i16;
+  return value.encoding && codes && value.encoding->zero_point == 0 && value.encoding->axis <= 0;
 }
 
 /// code - zero_point of every element: what integer products work with.
@@ -47,29 +54,64 @@ double scale_of_channel(const Encoding& encoding, int64_t channel) {
   return encoding.scale[encoding.per_channel() ? static_cast<size_t>(channel) : 0];
 }
 
-/// x [rows, K] codes, weight [N, K] i8, bias [N] i32 or none -> [rows, N] codes.
-void evaluate_linear(const Graph& graph, const Node& node, std::span<const TensorView> in,
-                     const TensorView& out) {
+/// Where the numbers of a product lie: row r, column k at rows(r) + k * step.
+struct ProductLayout {
+  int64_t places;    // rows that lie side by side: 1 for linear, H * W for conv2d
+  int64_t width;     // K
+  int64_t channels;  // N
+
+  int64_t in(int64_t row, int64_t k) const {
+    return row / places * width * places + k * places + row % places;
+  }
+  int64_t out(int64_t row, int64_t channel) const {
+    return row / places * channels * places + channel * places + row % places;
+  }
+};
+
+/// What the weights [N, K] of `count` channels from `first` on (a multiple of 16, count at most 16)
+/// count for in the sum, as [count, K]: their codes, or code * factor where they lie in blocks.
+std::vector<int16_t> read_channels(const Value& weight, const TensorView& view, int64_t first,
+                                   int64_t count) {
+  const int64_t width = weight.shape[1];  // K
+  const auto size = static_cast<size_t>(count * width);
+  if (weight.dtype == DType::i16) {
+    const int16_t* rows = view.as<int16_t>() + first * width;
+    return {rows, rows + size};
+  }
+  const int64_t group = first / kPackedChannels;
+  std::vector<int8_t> unpacked(size);
+  const int8_t* codes = unpacked.data();
+  if (weight.dtype == DType::i4) {
+    const Int4Matrix matrix = int4_matrix(weight);
+    const auto group_bytes = static_cast<int64_t>(int4_group_bytes(matrix));
+    unpack_int4_group(view.data + group * group_bytes, count, matrix, unpacked.data());
+  } else if (weight.constant != nullptr && weight.constant->layout == Layout::packed) {
+    const auto group_bytes = static_cast<int64_t>(packed_weights_bytes(kPackedChannels, width));
+    unpack_weights(view.as<int8_t>() + group * group_bytes, count, width, unpacked.data());
+  } else {
+    codes = view.as<int8_t>() + first * width;
+  }
+  return {codes, codes + size};
+}
+
+/// linear: x [rows, K] codes -> [rows, N] codes; conv2d: x [B, K, H, W] -> [B, N, H, W]. Weight
+/// [N, K] of i8, i4 or i16, bias [N] i32 or none.
+void evaluate_product(const Graph& graph, const Node& node, std::span<const TensorView> in,
+                      const TensorView& out) {
   const Value& weight = graph.value(node.inputs[1]);
   const Encoding& x_encoding = *graph.value(node.inputs[0]).encoding;
   const Encoding& y_encoding = *graph.value(node.output()).encoding;
   const int64_t channels = weight.shape[0];  // N
   const int64_t width = weight.shape[1];     // K
   const int64_t rows = elements(in[0].shape) / width;
+  const ProductLayout layout{node.op == Op::conv2d ? in[0].shape[2] * in[0].shape[3] : 1, width,
+                             channels};
   const CodeRange range = code_range(out.dtype);
-  const bool packed = weight.constant != nullptr && weight.constant->layout == Layout::packed;
-  const auto group_bytes = static_cast<int64_t>(packed_weights_bytes(kPackedChannels, width));
 
-  const std::vector<int32_t> x = centred(in[0], x_encoding);                   // [rows, K]
-  std::vector<int8_t> unpacked(static_cast<size_t>(kPackedChannels * width));  // [16, K]
+  const std::vector<int32_t> x = centred(in[0], x_encoding);
   for (int64_t first = 0; first < channels; first += kPackedChannels) {
     const int64_t count = std::min(kPackedChannels, channels - first);
-    const int8_t* w = in[1].as<int8_t>() + first * width;
-    if (packed) {
-      unpack_weights(in[1].as<int8_t>() + first / kPackedChannels * group_bytes, count, width,
-                     unpacked.data());
-      w = unpacked.data();
-    }
+    const std::vector<int16_t> w = read_channels(weight, in[1], first, count);  // [count, K]
     for (int64_t c = 0; c < count; ++c) {
       const int64_t channel = first + c;
       const double multiplier = static_cast<double>(x_encoding.scale[0]) *
@@ -79,9 +121,10 @@ void evaluate_linear(const Graph& graph, const Node& node, std::span<const Tenso
       for (int64_t r = 0; r < rows; ++r) {
         int64_t sum = bias;
         for (int64_t k = 0; k < width; ++k) {
-          sum += static_cast<int64_t>(x[static_cast<size_t>(r * width + k)]) * w[c * width + k];
+          sum += static_cast<int64_t>(x[static_cast<size_t>(layout.in(r, k))]) *
+                 w[static_cast<size_t>(c * width + k)];
         }
-        store(out, r * channels + channel, rescale(sum, multiplier, y_encoding.zero_point, range));
+        store(out, layout.out(r, channel), rescale(sum, multiplier, y_encoding.zero_point, range));
       }
     }
   }
@@ -149,13 +192,13 @@ void evaluate_on_reals(const Graph& graph, const Node& node, std::span<const Ten
 }  // namespace
 
 bool computes_on_codes(const Graph& graph, const Node& node) {
-  if (is_movement(node)) return false;
+  if (is_movement(graph, node)) return false;
   const auto coded = [&](ValueId id) { return graph.value(id).encoding.has_value(); };
   return std::any_of(node.inputs.begin(), node.inputs.end(), coded) || coded(node.output());
 }
 
-bool is_integer_linear(const Graph& graph, const Node& node) {
-  if (node.op != Op::linear) return false;
+bool is_integer_product(const Graph& graph, const Node& node) {
+  if (node.op != Op::linear && node.op != Op::conv2d) return false;
   const bool bias_fits = node.inputs.size() < 3 || graph.value(node.inputs[2]).dtype == DType::i32;
   return bias_fits && is_activation(graph.value(node.inputs[0])) &&
          is_weight(graph.value(node.inputs[1])) && is_activation(graph.value(node.output()));
@@ -168,8 +211,8 @@ bool is_integer_matmul(const Graph& graph, const Node& node) {
 
 void evaluate_on_codes(const Graph& graph, const Node& node, std::span<const TensorView> inputs,
                        std::span<const TensorView> outputs) {
-  if (is_integer_linear(graph, node)) {
-    evaluate_linear(graph, node, inputs, outputs[0]);
+  if (is_integer_product(graph, node)) {
+    evaluate_product(graph, node, inputs, outputs[0]);
   } else if (is_integer_matmul(graph, node)) {
     evaluate_matmul(graph, node, inputs, outputs[0]);
   } else {

@@ -12,9 +12,10 @@ namespace lathe {
 /// Whether a node that is no movement reads or gives codes.
 bool computes_on_codes(const Graph& graph, const Node& node);
 
-/// Whether a linear has the exact integer form: u16 or u8 activations in and out, one scale each,
-/// i8 weights with zero point 0 and one scale per channel (or one), a bias of i32 or none.
-bool is_integer_linear(const Graph& graph, const Node& node);
+/// Whether a linear or conv2d has the exact integer form: u16 or u8 activations in and out, one
+/// scale each, weights of i8, i4 or i16 with zero point 0 and one scale per channel (or one; and
+/// factors of blocks), a bias of i32 or none.
+bool is_integer_product(const Graph& graph, const Node& node);
 
 /// Whether both operands and the result of a matmul are u16 or u8 codes, one scale each.
 bool is_integer_matmul(const Graph& graph, const Node& node);

@@ -47,6 +47,16 @@ class StridedLoop {
   int64_t width() const { return width_; }         ///< elements of a row
   const Offsets& steps() const { return steps_; }  ///< strides inside a row
 
+  /// Where row `row` starts.
+  Offsets start_of(int64_t row) const {
+    Offsets offsets{};
+    for (size_t d = sizes_.size(); d-- > 0 && row > 0;) {
+      for (size_t k = 0; k < N; ++k) offsets[k] += row % sizes_[d] * strides_[k][d];
+      row /= sizes_[d];
+    }
+    return offsets;
+  }
+
   /// Calls visit(offsets) with the start of every row in [begin, end).
   template <typename Visit>
   void visit_rows(int64_t begin, int64_t end, const Visit& visit) const {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "frontend/frontend.h"
-#include "frontend/hf/module_builder.h"
+#include "frontend/module_builder.h"
 
 // The parts that modeling files of Hugging Face share, operator by operator as torch.export records
 // them. Shapes: AR tokens per call, CL context, H heads, Hkv key-value heads, D head dimension,

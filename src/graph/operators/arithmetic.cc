@@ -69,6 +69,9 @@ void evaluate_binary(const Node& node, Views in, Views out, const Function& func
 void evaluate_add(const Node& node, Views in, Views out) {
   evaluate_binary(node, in, out, [](auto a, auto b) { return static_cast<decltype(a)>(a + b); });
 }
+void evaluate_sub(const Node& node, Views in, Views out) {
+  evaluate_binary(node, in, out, [](auto a, auto b) { return static_cast<decltype(a)>(a - b); });
+}
 void evaluate_mul(const Node& node, Views in, Views out) {
   evaluate_binary(node, in, out, [](auto a, auto b) { return static_cast<decltype(a)>(a * b); });
 }
@@ -97,6 +100,9 @@ void evaluate_neg(const Node&, Views in, Views out) {
 }
 void evaluate_rsqrt(const Node&, Views in, Views out) {
   evaluate_unary(in, out, [](float x) { return 1.0f / std::sqrt(x); });
+}
+void evaluate_sigmoid(const Node&, Views in, Views out) {
+  evaluate_unary(in, out, [](float x) { return 1.0f / (1.0f + std::exp(-x)); });
 }
 void evaluate_silu(const Node&, Views in, Views out) {
   evaluate_unary(in, out, [](float x) { return x / (1.0f + std::exp(-x)); });
@@ -203,7 +209,46 @@ void evaluate_rms_norm(const Node& node, Views in, Views out) {
   }
 }
 
-// --- requantize: the same numbers under another encoding; in a float graph nothing happens
+// --- hadamard(x [..., D]), D a power of two: every row times H / sqrt(D), H the Hadamard matrix in
+//     Sylvester's order; log2(D) rounds of sums and differences (fast Walsh-Hadamard transform)
+
+std::vector<TensorType> infer_hadamard(const Node& node, Types inputs) {
+  const int64_t width = inputs[0].shape.empty() ? 0 : inputs[0].shape.back();
+  if (width < 1 || (width & (width - 1)) != 0) {
+    refuse(node, "rows are no power of two long", {}, to_string(inputs[0].shape));
+  }
+  return {inputs[0]};
+}
+
+void evaluate_hadamard(const Node&, Views in, Views out) {
+  const auto [rows, width] = rows_of(in[0].shape);
+  const float scale = 1.0f / std::sqrt(static_cast<float>(width));
+  for (int64_t r = 0; r < rows; ++r) {
+    float* y = out[0].as<float>() + r * width;
+    std::copy_n(in[0].as<float>() + r * width, width, y);
+    for (int64_t half = 1; half < width; half *= 2) {
+      for (int64_t i = 0; i < width; ++i) {
+        if ((i & half) != 0) continue;
+        const float a = y[i];
+        const float b = y[i + half];
+        y[i] = a + b;
+        y[i + half] = a - b;
+      }
+    }
+    for (int64_t i = 0; i < width; ++i) y[i] *= scale;
+  }
+}
+
+// --- requantize: the same numbers under another encoding; quantize {dtype}: float to codes,
+//     dequantize: codes to float. In float nothing happens.
+
+std::vector<TensorType> infer_quantize(const Node& node, Types inputs) {
+  return {{dtype_from_name(node.attributes.text("dtype"), "lathe.quantize"), inputs[0].shape}};
+}
+
+std::vector<TensorType> infer_dequantize(const Node&, Types inputs) {
+  return {{DType::f32, inputs[0].shape}};
+}
 
 void evaluate_requantize(const Node&, Views in, Views out) {
   std::copy_n(in[0].as<float>(), elements(in[0].shape), out[0].as<float>());
@@ -221,11 +266,20 @@ const OperatorRule kRules[] = {
     {Op::neg, "aten.neg", "neg", 1, 1, kOwn, nothing, same_type, evaluate_neg},
     {Op::pow, "aten.pow", "pow", 1, 1, kOwn, nothing, same_type, evaluate_pow},
     {Op::rsqrt, "aten.rsqrt", "rsqrt", 1, 1, kOwn, nothing, same_type, evaluate_rsqrt},
+    {Op::sigmoid, "aten.sigmoid", "sigmoid", 1, 1, EncodingRule::unit, nothing, same_type,
+     evaluate_sigmoid},
     {Op::silu, "aten.silu", "silu", 1, 1, kOwn, nothing, same_type, evaluate_silu},
     {Op::sin, "aten.sin", "sin", 1, 1, kOwn, nothing, same_type, evaluate_sin},
     {Op::softmax, "aten.softmax", "softmax", 1, 1, EncodingRule::unit, nothing, infer_softmax,
      evaluate_softmax},
+    {Op::sub, "aten.sub", "sub", 1, 2, kOwn, nothing, infer_binary, evaluate_sub},
     {Op::where, "aten.where", "where", 2, 2, kOwn, nothing, infer_where, evaluate_where},
+    {Op::dequantize, "lathe.dequantize", "dequantize", 1, 1, EncodingRule::none, nothing,
+     infer_dequantize, evaluate_requantize},
+    {Op::hadamard, "lathe.hadamard", "hadamard", 1, 1, kOwn, nothing, infer_hadamard,
+     evaluate_hadamard},
+    {Op::quantize, "lathe.quantize", "quantize", 1, 1, kOwn, nothing, infer_quantize,
+     evaluate_requantize},
     {Op::requantize, "lathe.requantize", "requantize", 1, 1, kOwn, nothing, same_type,
      evaluate_requantize},
     {Op::rms_norm, "lathe.rms_norm", "rms_norm", 2, 2, kOwn, nothing, infer_rms_norm,

@@ -160,6 +160,36 @@ void evaluate_index_copy(const Node& node, Views in, Views out) {
   }
 }
 
+// --- permute {dims}: dimension i of the output is dimension dims[i] of the input
+
+std::vector<TensorType> infer_permute(const Node& node, Types inputs) {
+  const std::vector<int64_t>& dims = node.attributes.integers("dims");
+  const Shape& from = inputs[0].shape;
+  std::vector<bool> used(from.size(), false);
+  TensorType type{inputs[0].dtype, {}};
+  for (const int64_t dim : dims) {
+    const bool fits = dim >= 0 && dim < static_cast<int64_t>(from.size());
+    if (!fits || used[static_cast<size_t>(dim)]) {
+      refuse(node, "dims are no order of the dimensions", to_string(from), to_string(dims));
+    }
+    used[static_cast<size_t>(dim)] = true;
+    type.shape.push_back(from[static_cast<size_t>(dim)]);
+  }
+  if (dims.size() != from.size()) {
+    refuse(node, "dims are no order of the dimensions", to_string(from), to_string(dims));
+  }
+  return {type};
+}
+
+void evaluate_permute(const Node& node, Views in, Views out) {
+  const Shape dense = dense_strides(in[0].shape);
+  Shape strides;
+  for (const int64_t dim : node.attributes.integers("dims")) {
+    strides.push_back(dense[static_cast<size_t>(dim)]);
+  }
+  copy_strided(in[0], strides, 0, out[0]);
+}
+
 // --- view, reshape {sizes}; one size may be -1
 
 std::vector<TensorType> infer_reshape(const Node& node, Types inputs) {
@@ -302,6 +332,8 @@ const OperatorRule kRules[] = {
     {Op::expand, "aten.expand", "expand", 1, 1, kMoves, only_first, infer_expand, evaluate_expand},
     {Op::index_copy_, "aten.index_copy_", "index_copy_", 3, 3, kMoves, first_and_source,
      infer_index_copy, evaluate_index_copy},
+    {Op::permute, "aten.permute", "permute", 1, 1, kMoves, only_first, infer_permute,
+     evaluate_permute},
     {Op::reshape, "aten.reshape", "reshape", 1, 1, kMoves, only_first, infer_reshape, copy_input},
     {Op::select, "aten.select", "select", 1, 1, kMoves, only_first, infer_select, evaluate_select},
     {Op::slice, "aten.slice", "slice", 1, 1, kMoves, only_first, infer_slice, evaluate_slice},

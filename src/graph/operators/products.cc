@@ -9,6 +9,7 @@ using Types = std::span<const TensorType>;
 using Views = std::span<const TensorView>;
 
 bool nothing(int) { return false; }
+bool all_but_first(int index) { return index > 0; }
 
 // --- linear(x [..., K], weight [N, K], bias [N]?) -> [..., N]
 
@@ -39,6 +40,45 @@ void evaluate_linear(const Node&, Views in, Views out) {
       double sum = bias == nullptr ? 0.0 : bias[n];
       for (int64_t k = 0; k < width; ++k) sum += static_cast<double>(x[k]) * w[k];
       out[0].as<float>()[r * channels + n] = static_cast<float>(sum);
+    }
+  }
+}
+
+// --- conv2d(x [B, K, H, W], weight [N, K, 1, 1], bias [N]?) -> [B, N, H, W]: a linear over the
+//     second dimension, in the form that NPUs have units for
+
+std::vector<TensorType> infer_conv2d(const Node& node, Types inputs) {
+  const Shape& x = inputs[0].shape;
+  const Shape& weight = inputs[1].shape;
+  if (x.size() != 4 || weight.size() != 4 || weight != Shape{weight[0], x[1], 1, 1}) {
+    refuse(node, "the weight is not 1x1 or does not fit the input", to_string(x),
+           to_string(weight));
+  }
+  if (inputs.size() == 3 && inputs[2].shape != Shape{weight[0]}) {
+    refuse(node, "the bias does not fit the weight", to_string(Shape{weight[0]}),
+           to_string(inputs[2].shape));
+  }
+  TensorType type = inputs[0];
+  type.shape[1] = weight[0];
+  return {type};
+}
+
+void evaluate_conv2d(const Node&, Views in, Views out) {
+  const Shape& x = in[0].shape;
+  const int64_t width = x[1];                // K
+  const int64_t places = x[2] * x[3];        // H * W
+  const int64_t channels = out[0].shape[1];  // N
+  const float* bias = in.size() == 3 ? in[2].as<float>() : nullptr;
+  for (int64_t b = 0; b < x[0]; ++b) {
+    const float* from = in[0].as<float>() + b * width * places;
+    float* to = out[0].as<float>() + b * channels * places;
+    for (int64_t n = 0; n < channels; ++n) {
+      const float* w = in[1].as<float>() + n * width;
+      for (int64_t p = 0; p < places; ++p) {
+        double sum = bias == nullptr ? 0.0 : bias[n];
+        for (int64_t k = 0; k < width; ++k) sum += static_cast<double>(from[k * places + p]) * w[k];
+        to[n * places + p] = static_cast<float>(sum);
+      }
     }
   }
 }
@@ -78,8 +118,10 @@ void evaluate_matmul(const Node&, Views in, Views out) {
 }
 
 const OperatorRule kRules[] = {
+    {Op::conv2d, "aten.conv2d", "conv2d", 2, 3, EncodingRule::computes, nothing, infer_conv2d,
+     evaluate_conv2d, all_but_first},
     {Op::linear, "aten.linear", "linear", 2, 3, EncodingRule::computes, nothing, infer_linear,
-     evaluate_linear},
+     evaluate_linear, all_but_first},
     {Op::matmul, "aten.matmul", "matmul", 2, 2, EncodingRule::computes, nothing, infer_matmul,
      evaluate_matmul},
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "executors/cpu/plan.h"
@@ -11,7 +12,9 @@
 #include "executors/reference/evaluator_session.h"
 #include "graph/fixed_encodings.h"
 #include "graph/operators.h"
+#include "graph/packed_int4.h"
 #include "graph/packed_weights.h"
+#include "graph/stored_bytes.h"
 #include "graph/text.h"
 
 namespace lathe {
@@ -40,11 +43,11 @@ void complete_encodings(Graph& graph) {
   }
 }
 
-bool is_linear_weight(const Graph& graph, ValueId id) {
+bool is_product_weight(const Graph& graph, ValueId id) {
   const std::vector<NodeId> users = graph.users()[static_cast<size_t>(id)];
   return std::any_of(users.begin(), users.end(), [&](NodeId user) {
     const Node& node = graph.node(user);
-    return node.op == Op::linear && node.inputs[1] == id;
+    return (node.op == Op::linear || node.op == Op::conv2d) && node.inputs[1] == id;
   });
 }
 
@@ -91,9 +94,11 @@ void CodeGraph::fill() {
       graph_.set_value_type(id, encoding.dtype, encoding);
     }
     const Value& value = graph_.value(id);
-    std::vector<std::byte> bytes = random_bytes(value);
-    const bool packed = value.dtype == DType::i8 && is_linear_weight(graph_, id);
-    if (packed) bytes = pack(bytes, value.shape[0], value.shape[1]);
+    const bool int4 = value.dtype == DType::i4;
+    std::vector<std::byte> bytes = int4 ? random_int4(value) : random_bytes(value);
+    const bool int8 = value.dtype == DType::i8 && is_product_weight(graph_, id);
+    if (int8) bytes = pack(bytes, value.shape[0], value.shape[1]);
+    const bool packed = int8 || int4;
     graph_.set_constant(
         id, bytes_constant(value.name, std::move(bytes), packed ? Layout::packed : Layout::rows));
   }
@@ -106,6 +111,29 @@ void CodeGraph::fill() {
     for (int32_t& one : ids) one = static_cast<int32_t>(row(random_));
     set_input(value.name, ids);
   }
+}
+
+std::vector<std::byte> CodeGraph::random_int4(const Value& weight) {
+  const Int4Matrix matrix = int4_matrix(weight);
+  std::vector<std::byte> bytes(int4_constant_bytes(matrix));
+  std::uniform_int_distribution<int> code(-7, 7);
+  std::uniform_int_distribution<int> factor(1, 16);
+  std::vector<int8_t> codes(static_cast<size_t>(kPackedChannels * matrix.k));
+  std::vector<uint8_t> factors(static_cast<size_t>(kPackedChannels * matrix.blocks()));
+  std::byte* group = bytes.data();
+  for (int64_t first = 0; first < matrix.channels; first += kPackedChannels) {
+    const int64_t count = std::min(kPackedChannels, matrix.channels - first);
+    for (int8_t& one : codes) one = static_cast<int8_t>(code(random_));
+    for (uint8_t& one : factors) one = static_cast<uint8_t>(factor(random_));
+    pack_int4_group(codes.data(), factors.data(), count, matrix, group);
+    unpack_int4_group(group, count, matrix, codes.data());
+    for (int64_t c = 0; c < count; ++c) {
+      const auto row = codes.begin() + c * matrix.k;
+      int4_sums(bytes.data(), matrix)[first + c] = std::accumulate(row, row + matrix.k, 0);
+    }
+    group += int4_group_bytes(matrix);
+  }
+  return bytes;
 }
 
 std::vector<std::byte> CodeGraph::random_bytes(const Value& value) {

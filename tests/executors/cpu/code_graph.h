@@ -22,8 +22,8 @@ using Results = std::map<std::string, std::vector<std::byte>>;
 ///
 /// Written as text, it needs types only where codes are made: a movement has the encoding of what
 /// it moves, softmax its fixed one, every other operator without one gets u16 over about +-4.
-/// Constants and inputs are random codes; weights of a linear are packed; an input whose name ends
-/// in "mask" is 0 and 65535 by chance, ids are rows of the smallest table.
+/// Constants and inputs are random codes; weights of a linear or conv2d are packed; an input whose
+/// name ends in "mask" is 0 and 65535 by chance, ids are rows of the smallest table.
 class CodeGraph {
  public:
   explicit CodeGraph(std::string_view text, uint32_t seed = 1);
@@ -45,6 +45,7 @@ class CodeGraph {
  private:
   void fill();
   std::vector<std::byte> random_bytes(const Value& value);
+  std::vector<std::byte> random_int4(const Value& weight);
 
   Graph graph_;
   std::mt19937 random_;

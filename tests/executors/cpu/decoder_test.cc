@@ -28,15 +28,25 @@ double sqnr(const std::vector<std::byte>& found, const std::vector<std::byte>& e
 }
 
 TEST(CpuDecoder, IsTheStepsThatItWasPlannedFor) {
-  const CodeGraph graph(decoder(1, 40));
-  EXPECT_THAT(step_names(graph.graph()),
+  const CodeGraph token(decoder(1, 40));
+  EXPECT_THAT(step_names(token.graph()),
               ElementsAre("embedding", "embedding", "embedding", "rms_norm",
-                          "linear",                              // query, key and value
-                          "requantize", "copy",                  // v_new
-                          "rope", "rope", "requantize", "copy",  // k_new
+                          "linear",        // query, key and value
+                          "requantize",    // v_new
+                          "rope", "rope",  // query, k_new
                           "attention", "linear", "add", "rms_norm",
                           "linear",  // gate and up
                           "silu_mul", "linear", "add", "rms_norm", "linear"));
+}
+
+TEST(CpuDecoder, CopiesNothingButWhatTheCallerWantsInAnotherOrder) {
+  const CodeGraph chunk(decoder(4, 40));
+  EXPECT_THAT(step_names(chunk.graph()),
+              ElementsAre("embedding", "embedding", "embedding", "rms_norm", "linear", "requantize",
+                          "copy",                  // v_new [1, Hkv, AR, D]
+                          "rope", "rope", "copy",  // k_new [1, Hkv, D, AR]
+                          "attention", "linear", "add", "rms_norm", "linear", "silu_mul", "linear",
+                          "add", "rms_norm", "linear"));
 }
 
 TEST(CpuDecoder, IsWithinTheToleranceOfTheReference) {

@@ -1,7 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "executors/cpu/code_graph.h"
+#include "executors/cpu/plan.h"
 
 // Each operator alone, as the reference executor computes it: equal where nothing but integers and
 // single float32 operations is inside, one code apart at most where there is an exponential or a
@@ -28,6 +31,12 @@ TEST(CpuOperators, Add) {
   CodeGraph graph = one_node("aten.add(%x, %z)");
   expect_as_reference(graph, kEqual);
   EXPECT_THAT(step_names(graph.graph()), ElementsAre("copy", "copy", "add"));
+}
+
+TEST(CpuOperators, Sub) {
+  CodeGraph graph = one_node("aten.sub(%x, %z)");
+  expect_as_reference(graph, kEqual);
+  EXPECT_THAT(step_names(graph.graph()), ElementsAre("copy", "copy", "sub"));
 }
 
 TEST(CpuOperators, AddOfATensorToItself) {
@@ -73,6 +82,38 @@ TEST(CpuOperators, Silu) {
   CodeGraph graph = one_node("aten.silu(%w) : u16[2, 5, 24]<0.0003, 1000>",
                              "input %w : u16[2, 5, 24]<0.0005, 30000>\n");
   expect_as_reference(graph, kOneCode);
+}
+
+TEST(CpuOperators, Sigmoid) {
+  CodeGraph graph = one_node("aten.sigmoid(%w)", "input %w : u16[2, 5, 24]<0.0005, 30000>\n");
+  expect_as_reference(graph, kOneCode);
+  EXPECT_THAT(step_names(graph.graph()), ElementsAre("copy", "sigmoid"));
+}
+
+TEST(CpuOperators, Hadamard) {
+  for (const char* shape : {"[2, 5, 64]", "[3, 128]", "[1, 7, 1]", "[4, 2]", "[90, 256]"}) {
+    CodeGraph graph = one_node("lathe.hadamard(%w) : u16" + std::string(shape) + "<0.0007, 33000>",
+                               "input %w : u16" + std::string(shape) + "<0.0005, 30000>\n");
+    expect_as_reference(graph, kEqual);
+    EXPECT_THAT(step_names(graph.graph()), ElementsAre("copy", "hadamard"));
+  }
+}
+
+TEST(CpuOperators, RowsAreTakenInTheOrderOfMemory) {
+  // [1, heads, tokens, D] over memory [tokens, heads, D], as projections leave it.
+  CodeGraph graph(R"(graph prefill ar=5 cl=8
+input %x : u16[1, 5, 48]<0.00003, 32000>
+const %g : u16[16]<0.00003, 30000>
+%n = aten.neg(%x)
+%v = aten.view(%n) {sizes=[1, 5, 3, 16]}
+%t = aten.transpose(%v) {dim0=1, dim1=2}
+%h = lathe.hadamard(%t)
+%r = lathe.rms_norm(%h, %g) {eps=0.00001}
+%b = aten.transpose(%r) {dim0=1, dim1=2}
+output y = %b
+)");
+  expect_as_reference(graph, kOneCode);
+  EXPECT_THAT(step_names(graph.graph()), ElementsAre("copy", "neg", "hadamard", "rms_norm"));
 }
 
 TEST(CpuOperators, Softmax) {
@@ -163,6 +204,49 @@ TEST(CpuOperators, LinearWithBiasAndOneScale) {
   EXPECT_THAT(step_names(graph.graph()), ElementsAre("copy", "linear"));
 }
 
+TEST(CpuOperators, LinearOfFourBitWeights) {
+  // Channels that fill no group of 16, depths that fill no line of 8, blocks of every size.
+  for (const char* weight :
+       {"i4[1, 1]<per channel 0>", "i4[17, 25]<per channel 0>", "i4[40, 64]<per channel 0>",
+        "i4[17, 48]<per channel 0, blocks of 16>", "i4[40, 96]<per channel 0, blocks of 32>",
+        "i4[300, 128]<per channel 0, blocks of 64>"}) {
+    const std::string text(weight);
+    const size_t comma = text.find(", ");
+    const std::string k = text.substr(comma + 2, text.find(']') - comma - 2);
+    CodeGraph graph("graph prefill ar=5 cl=8\ninput %x : u16[1, 5, " + k +
+                    "]<0.00003, 32000>\nconst %w : " + text +
+                    "\n%y = aten.linear(%x, %w)\noutput y = %y\n");
+    expect_as_reference(graph, kEqual);
+    EXPECT_THAT(step_names(graph.graph()), ElementsAre("copy", "linear"));
+  }
+}
+
+TEST(CpuOperators, LinearOfFourBitWeightsFromBytes) {
+  CodeGraph graph = one_node("aten.linear(%b, %w) : u16[3, 20]<0.001, 32768>",
+                             "input %b : u8[3, 32]<0.02, 100>\n"
+                             "const %w : i4[20, 32]<per channel 0, blocks of 16>\n");
+  expect_as_reference(graph, kEqual);
+}
+
+TEST(CpuOperators, LinearOfSixteenBitWeights) {
+  CodeGraph graph = one_node("aten.linear(%x, %w, %b)",
+                             "const %w : i16[40, 24]<per channel 0>\nconst %b : i32[40]\n");
+  expect_as_reference(graph, kEqual);
+}
+
+TEST(CpuOperators, SessionsShareExpandedWeights) {
+  CodeGraph graph = one_node("aten.linear(%x, %w)", "const %w : i4[20, 24]<per channel 0>\n");
+  const auto weights = [&](const Plan& plan) {
+    const auto found =
+        std::find_if(plan.buffers.begin(), plan.buffers.end(),
+                     [](const Buffer& buffer) { return buffer.kind == Buffer::Kind::constant; });
+    return found->constant.get();
+  };
+  const Plan first = lower(graph.graph(), 1);
+  const Plan second = lower(graph.graph(), 2);
+  EXPECT_EQ(weights(first), weights(second));
+}
+
 TEST(CpuOperators, LinearFromAndToBytes) {
   CodeGraph from = one_node("aten.linear(%b, %w) : u16[3, 20]<0.001, 32768>",
                             "input %b : u8[3, 24]<0.02, 100>\nconst %w : i8[20, 24]<0.005, 0>\n");
@@ -189,6 +273,122 @@ TEST(CpuOperators, LinearOverTheResultOfTheLastOneIsAStepOfItsOwn) {
                              "%p = aten.linear(%x, %w1)\n");
   expect_as_reference(graph, kEqual);
   EXPECT_THAT(step_names(graph.graph()), ElementsAre("copy", "linear", "linear"));
+}
+
+/// conv2d over rows [1, 5, 24] and back to rows, as passes write a linear.
+const std::string kRowsConv = R"(graph prefill ar=5 cl=8
+input %x : u16[1, 5, 24]<0.00003, 32000>
+const %w : i8[40, 24, 1, 1]<per channel 0>
+%n = aten.neg(%x)
+%r = aten.reshape(%n) {sizes=[1, 5, 24, 1]}
+%t = aten.permute(%r) {dims=[0, 2, 3, 1]}
+%c = aten.conv2d(%t, %w)
+%b = aten.permute(%c) {dims=[0, 3, 1, 2]}
+%y = aten.reshape(%b) {sizes=[1, 5, 40]}
+)";
+
+TEST(CpuConv2d, OfRowsIsALinearWithoutCopies) {
+  CodeGraph graph(kRowsConv + "output y = %y\n");
+  expect_as_reference(graph, kEqual);
+  EXPECT_THAT(step_names(graph.graph()), ElementsAre("copy", "neg", "linear"));
+}
+
+TEST(CpuConv2d, OfFourBitWeightsIsALinear) {
+  std::string text = with(kRowsConv, "u16[1, 5, 24]", "u16[1, 5, 32]");
+  text = with(text, "sizes=[1, 5, 24, 1]", "sizes=[1, 5, 32, 1]");
+  text = with(text, "i8[40, 24, 1, 1]<per channel 0>",
+              "i4[40, 32, 1, 1]<per channel 0, blocks of 16>");
+  CodeGraph graph(text + "output y = %y\n");
+  expect_as_reference(graph, kEqual);
+  EXPECT_THAT(step_names(graph.graph()), ElementsAre("copy", "neg", "linear"));
+}
+
+TEST(CpuConv2d, ProductsOfOneInputAreOneStep) {
+  CodeGraph graph(with(with(kRowsConv, "%n = ", "const %w2 : i8[40, 24, 1, 1]<0.005, 0>\n%n = "),
+                       "%b = aten.permute(%c)",
+                       "%c2 = aten.conv2d(%t, %w2)\n"
+                       "%s = aten.silu(%c2) : u16[1, 40, 1, 5]<0.0003, 1000>\n"
+                       "%m = aten.mul(%s, %c) : u16[1, 40, 1, 5]<0.002, 30000>\n"
+                       "%b = aten.permute(%m)") +
+                  "output y = %y\n");
+  expect_as_reference(graph, kOneCode);
+  EXPECT_THAT(step_names(graph.graph()), ElementsAre("copy", "neg", "linear", "silu_mul"));
+}
+
+TEST(CpuConv2d, BiasAndOneScale) {
+  CodeGraph graph(with(with(kRowsConv, "const %w : i8[40, 24, 1, 1]<per channel 0>",
+                            "const %w : i8[40, 24, 1, 1]<0.005, 0>\nconst %bias : i32[40]"),
+                       "aten.conv2d(%t, %w)", "aten.conv2d(%t, %w, %bias)") +
+                  "output y = %y\n");
+  expect_as_reference(graph, kEqual);
+}
+
+TEST(CpuConv2d, ChannelsThatAreApartAreCopiedTogetherOnce) {
+  for (const char* shape : {"[1, 24, 1, 5]", "[1, 24, 7, 1]", "[3, 24, 4, 5]", "[2, 1, 3, 2]"}) {
+    const std::string channels = shape[5] == '4' ? "24" : "1";
+    CodeGraph graph("graph prefill ar=5 cl=8\ninput %x : u16" + std::string(shape) +
+                    "<0.00003, 32000>\nconst %w1 : i8[40, " + channels +
+                    ", 1, 1]<per channel 0>\nconst %w2 : i8[17, " + channels +
+                    ", 1, 1]<per channel 0>\n%n = aten.neg(%x)\n%p = aten.conv2d(%n, %w1)\n"
+                    "%q = aten.conv2d(%n, %w2)\n%r = aten.neg(%p)\n%s = aten.neg(%q)\n"
+                    "output r = %r\noutput s = %s\n");
+    expect_as_reference(graph, kEqual);
+    const std::vector<std::string> names = step_names(graph.graph());
+    EXPECT_EQ(std::count(names.begin(), names.end(), "linear"), 1) << shape;
+  }
+}
+
+TEST(CpuConv2d, OfAnInputOrAConstant) {
+  for (const char* kind : {"input", "const"}) {
+    CodeGraph graph("graph prefill ar=5 cl=8\n" + std::string(kind) +
+                    " %x : u16[2, 24, 3, 5]<0.00003, 32000>\n"
+                    "const %w : i8[40, 24, 1, 1]<per channel 0>\n"
+                    "%c = aten.conv2d(%x, %w)\n%n = aten.neg(%x)\noutput c = %c\noutput n = %n\n");
+    expect_as_reference(graph, kEqual);
+  }
+}
+
+TEST(CpuConv2d, OfAWindowIntoRows) {
+  // Rows that are part of longer ones: no copy, the rows are only further apart.
+  CodeGraph graph(R"(graph prefill ar=5 cl=8
+input %x : u16[1, 5, 48]<0.00003, 32000>
+const %w : i8[40, 24, 1, 1]<per channel 0>
+%n = aten.neg(%x)
+%s = aten.slice(%n) {dim=2, start=16, end=40}
+%r = aten.reshape(%s) {sizes=[1, 5, 24, 1]}
+%t = aten.permute(%r) {dims=[0, 2, 3, 1]}
+%c = aten.conv2d(%t, %w)
+%b = aten.permute(%c) {dims=[0, 3, 1, 2]}
+output y = %b
+)");
+  expect_as_reference(graph, kEqual);
+  EXPECT_THAT(step_names(graph.graph()), ElementsAre("copy", "neg", "linear"));
+}
+
+TEST(CpuConv2d, FromAndToBytes) {
+  CodeGraph from = one_node("aten.conv2d(%b, %w) : u16[1, 20, 1, 3]<0.001, 32768>",
+                            "input %b : u8[1, 24, 1, 3]<0.02, 100>\n"
+                            "const %w : i8[20, 24, 1, 1]<0.005, 0>\n");
+  expect_as_reference(from, kEqual);
+}
+
+TEST(CpuOperators, ElementwiseKeepsTheOrderOfMemory) {
+  CodeGraph graph(with(kRowsConv, "%b = aten.permute(%c)",
+                       "%s = aten.sigmoid(%c)\n%m = aten.mul(%c, %s)\n%d = aten.sub(%m, %c)\n"
+                       "%e = lathe.requantize(%d) : u16[1, 40, 1, 5]<0.0002, 30000>\n"
+                       "%b = aten.permute(%e)") +
+                  "output y = %y\n");
+  // One code of the sigmoid is less than one of the product.
+  expect_as_reference(graph, kOneCode);
+  EXPECT_THAT(step_names(graph.graph()),
+              ElementsAre("copy", "neg", "linear", "sigmoid", "mul", "sub", "requantize"));
+}
+
+TEST(CpuOperators, ElementwiseOfTwoOrdersIsDense) {
+  CodeGraph graph = one_node("aten.mul(%t, %n)",
+                             "input %w : u16[2, 4, 4]<0.00003, 32000>\n%n = aten.neg(%w)\n"
+                             "%t = aten.transpose(%n) {dim0=1, dim1=2}\n");
+  expect_as_reference(graph, kEqual);
 }
 
 TEST(CpuOperators, Matmul) {
@@ -220,17 +420,27 @@ TEST(CpuOperators, EmbeddingOfATableThatIsComputed) {
   expect_as_reference(graph, kEqual);
 }
 
-TEST(CpuOperators, MovementIsStridesAndOneCopyOut) {
+TEST(CpuOperators, MovementInTheOrderOfMemoryIsNothing) {
   for (const char* node : {
            "aten.alias(%s)",
            "aten.dropout(%s)",
-           "aten.expand(%s) {sizes=[3, -1, 5, 24]}",
            "aten.reshape(%s) {sizes=[5, -1, 6]}",
+           "aten.unsqueeze(%s) {dim=-1}",
+           "aten.view(%s) {sizes=[10, 24]}",
+       }) {
+    CodeGraph graph = one_node(node, "%s = aten.neg(%x)\n");
+    expect_as_reference(graph, kEqual);
+    EXPECT_THAT(step_names(graph.graph()), ElementsAre("copy", "neg")) << node;
+  }
+}
+
+TEST(CpuOperators, MovementIsStridesAndOneCopyOut) {
+  for (const char* node : {
+           "aten.expand(%s) {sizes=[3, -1, 5, 24]}",
+           "aten.permute(%s) {dims=[2, 0, 1]}",
            "aten.select(%s) {dim=1, index=3}",
            "aten.slice(%s) {dim=-1, start=5, end=9223372036854775807}",
            "aten.transpose(%s) {dim0=0, dim1=-1}",
-           "aten.unsqueeze(%s) {dim=-1}",
-           "aten.view(%s) {sizes=[10, 24]}",
        }) {
     CodeGraph graph = one_node(node, "%s = aten.neg(%x)\n");
     expect_as_reference(graph, kEqual);
@@ -250,6 +460,7 @@ TEST(CpuOperators, MovementOfAnInput) {
   for (const char* node : {
            "aten.alias(%x)",
            "aten.expand(%x) {sizes=[3, 2, 5, 24]}",
+           "aten.permute(%x) {dims=[1, 2, 0]}",
            "aten.reshape(%x) {sizes=[5, 8, 6]}",
            "aten.select(%x) {dim=1, index=3}",
            "aten.slice(%x) {dim=1, start=2, end=4}",

@@ -151,6 +151,96 @@ TEST(RopePattern, ASumOfBytes) {
       with(kRope, "aten.add(%xc, %rs)", "aten.add(%xc, %rs) : u8[1, 3, 5, 8]<0.02, 128>"));
 }
 
+/// %y = cat(x1 * cos - x2 * sin, x2 * cos + x1 * sin) of 3 heads, 5 tokens and a head of 8.
+const std::string kSplitRope = R"(graph prefill ar=5 cl=8
+input %p : u16[1, 5, 24]<0.0001, 31000>
+input %cos : u16[1, 1, 5, 4]<0.00003, 32768>
+input %sin : u16[1, 1, 5, 4]<0.00003, 32767>
+%n = aten.neg(%p) : u16[1, 5, 24]<0.0001, 30000>
+%h = aten.view(%n) {sizes=[1, 5, 3, 8]}
+%x = aten.transpose(%h) {dim0=1, dim1=2}
+%x1 = aten.slice(%x) {dim=3, start=0, end=4}
+%x2 = aten.slice(%x) {dim=-1, start=4, end=9223372036854775807}
+%a = aten.mul(%x1, %cos)
+%b = aten.mul(%x2, %sin)
+%lo = aten.sub(%a, %b) : u16[1, 3, 5, 4]<0.0002, 31000>
+%c = aten.mul(%x2, %cos)
+%d = aten.mul(%x1, %sin)
+%hi = aten.add(%c, %d) : u16[1, 3, 5, 4]<0.0002, 31000>
+%y = aten.cat(%lo, %hi) {dim=3}
+output y = %y
+)";
+
+/// The same, with keys of 8 bits.
+const std::string kKeyRope = with(kSplitRope, "%y = aten.cat(%lo, %hi)",
+                                  "%lo8 = lathe.requantize(%lo) : u8[1, 3, 5, 4]<0.02, 128>\n"
+                                  "%hi8 = lathe.requantize(%hi) : u8[1, 3, 5, 4]<0.02, 128>\n"
+                                  "%y = aten.cat(%lo8, %hi8)");
+
+TEST(SplitRopePattern, IsOneStep) {
+  for (const std::string& text : {kSplitRope, kKeyRope}) {
+    expect_rope(text);
+    CodeGraph graph(text);
+    EXPECT_THAT(step_names(graph.graph()),
+                ElementsAre("copy", "neg", "copy", "copy", "rope", "copy"));
+  }
+}
+
+TEST(SplitRopePattern, HalvesOfTwoEncodingsMeetInBytes) {
+  expect_rope(with(kKeyRope, "%hi = aten.add(%c, %d) : u16[1, 3, 5, 4]<0.0002, 31000>",
+                   "%hi = aten.add(%c, %d) : u16[1, 3, 5, 4]<0.0003, 33000>"));
+}
+
+TEST(SplitRopePattern, OneToken) {
+  for (std::string text : {kSplitRope, kKeyRope}) {
+    for (size_t at = text.find("5, "); at != std::string::npos; at = text.find("5, ", at)) {
+      text.replace(at, 1, "1");
+    }
+    expect_rope(text);
+    CodeGraph graph(text);
+    EXPECT_THAT(step_names(graph.graph()), ElementsAre("neg", "rope"));
+  }
+}
+
+TEST(SplitRopePattern, TheResultMayBeReadAndGivenAtOnce) {
+  expect_rope(kKeyRope +
+              "%k = aten.transpose(%y) {dim0=2, dim1=3}\noutput k = %k\noutput y2 = %y\n");
+}
+
+TEST(SplitRopePattern, AResultInBetweenThatIsReadElsewhere) {
+  for (const char* value : {"x1", "x2", "a", "b", "c", "d", "lo", "hi"}) {
+    expect_no_rope(kKeyRope + "output other = %" + value + "\n");
+    expect_no_rope(kSplitRope + "%other = aten.neg(%" + value + ")\noutput other = %other\n");
+  }
+}
+
+TEST(SplitRopePattern, OtherSlices) {
+  expect_no_rope(with(kSplitRope, "start=4, end=9223372036854775807", "start=3, end=7"));
+  expect_no_rope(with(kSplitRope, "start=0, end=4", "start=1, end=5"));
+}
+
+TEST(SplitRopePattern, OperandsThatAreCrossedOtherwise) {
+  expect_no_rope(with(kSplitRope, "aten.mul(%x2, %cos)", "aten.mul(%x1, %cos)"));
+  expect_no_rope(with(kSplitRope, "aten.mul(%x1, %sin)", "aten.mul(%x1, %cos)"));
+  expect_no_rope(with(kSplitRope, "aten.sub(%a, %b)", "aten.sub(%b, %a)"));
+  expect_no_rope(with(kSplitRope, "aten.add(%c, %d)", "aten.sub(%c, %d)"));
+  expect_no_rope(with(kSplitRope, "aten.cat(%lo, %hi)", "aten.cat(%hi, %lo)"));
+}
+
+TEST(SplitRopePattern, TablesOfAnotherKind) {
+  expect_no_rope(with(kSplitRope, "%cos : u16[1, 1, 5, 4]<0.00003, 32768>",
+                      "%cos : u8[1, 1, 5, 4]<0.008, 128>"));
+  expect_no_rope(with(kSplitRope, "%sin : u16[1, 1, 5, 4]", "%sin : u16[1, 3, 5, 4]"));
+  expect_no_rope(with(kSplitRope, "%sin : u16[1, 1, 5, 4]", "%sin : u16[1, 1, 1, 4]"));
+  expect_no_rope(with(kSplitRope, "%cos : u16[1, 1, 5, 4]", "%cos : u16[5, 4]"));
+}
+
+TEST(SplitRopePattern, HalvesThatBecomeBytesInOtherWays) {
+  expect_no_rope(with(kKeyRope, "aten.cat(%lo8, %hi8)", "aten.cat(%lo8, %lo8)"));
+  expect_no_rope(with(kKeyRope, "%lo = aten.sub(%a, %b) : u16[1, 3, 5, 4]<0.0002, 31000>",
+                      "%lo = aten.sub(%a, %b) : u8[1, 3, 5, 4]<0.05, 120>"));
+}
+
 // The product's step is no smaller than that of silu times the largest up, so one code of silu is
 // at most one code of the product.
 const std::string kGated = R"(graph prefill ar=5 cl=8

@@ -93,5 +93,23 @@ TEST(ReshapeStrides, EmptyTensors) {
   reshape_strides({2, 0, 3}, {1, 5, 0}, {0});  // any answer will do, if it comes
 }
 
+TEST(FillsMemory, InWhateverOrder) {
+  EXPECT_TRUE(fills_memory({2, 3, 4}, {12, 4, 1}));
+  EXPECT_TRUE(fills_memory({2, 3, 4}, {1, 8, 2}));
+  EXPECT_TRUE(fills_memory({2, 1, 4}, {4, 0, 1}));
+  EXPECT_FALSE(fills_memory({2, 3, 4}, {24, 8, 2}));
+  EXPECT_FALSE(fills_memory({2, 3}, {0, 1}));
+}
+
+TEST(SameOrder, LooksAtDimensionsThatHaveOne) {
+  EXPECT_TRUE(same_order({2, 1, 4}, {4, 0, 1}, {4, 4, 1}));
+  EXPECT_FALSE(same_order({2, 4}, {4, 1}, {1, 2}));
+}
+
+TEST(BroadcastStrides, RepeatWhatIsNotThere) {
+  EXPECT_EQ(broadcast_strides({3, 1, 4}, {4, 4, 1}, {2, 3, 5, 4}), (Shape{0, 4, 0, 1}));
+  EXPECT_EQ(broadcast_strides({4}, {1}, {3, 4}), (Shape{0, 1}));
+}
+
 }  // namespace
 }  // namespace lathe

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "executors/cpu/code_graph.h"
 #include "graph/fixed_encodings.h"
@@ -93,7 +94,7 @@ class RandomGraph {
       append(op, std::move(inputs), std::move(attributes), Encoding(*value(x).encoding), exact);
     };
     const int64_t dim = rank(x) == 0 ? 0 : below(rank(x));
-    switch (below(9)) {
+    switch (below(10)) {
       case 0:
         return add(Op::alias, {});
       case 1:
@@ -123,6 +124,12 @@ class RandomGraph {
       case 7:
         if (rank(x) < 2) return;
         return add(Op::select, {{"dim", dim}, {"index", below(shape[static_cast<size_t>(dim)])}});
+      case 8: {
+        Shape dims(shape.size());
+        std::iota(dims.begin(), dims.end(), int64_t{0});
+        std::shuffle(dims.begin(), dims.end(), random_);
+        return add(Op::permute, {{"dims", dims}});
+      }
       default:
         if (rank(x) == 0 || elements(shape) > 1000) return;
         return add(Op::cat, {{"dim", dim}}, {x, x});
@@ -171,9 +178,10 @@ class RandomGraph {
     return id;
   }
 
-  ValueId weight(int64_t channels, int64_t k) {
+  ValueId weight(Shape shape) {
+    const int64_t channels = shape[0];
     const ValueId id = graph_.add_constant("w" + std::to_string(graph_.value_count()), DType::i8,
-                                           {channels, k}, std::make_shared<const Constant>());
+                                           std::move(shape), std::make_shared<const Constant>());
     const bool per_channel = below(2) == 0;
     graph_.set_value_type(
         id, DType::i8,
@@ -185,7 +193,7 @@ class RandomGraph {
 
   void compute(ValueId x) {
     const bool rows = rank(x) > 0;
-    switch (below(11)) {
+    switch (below(15)) {
       case 0:
         append(Op::add, {x, partner(x)}, {}, random_encoding(), true);
         return;
@@ -217,7 +225,24 @@ class RandomGraph {
         return;
       case 9:
         if (rows) {
-          append(Op::linear, {x, weight(1 + below(40), value(x).shape.back())}, {},
+          append(Op::linear, {x, weight({1 + below(40), value(x).shape.back()})}, {},
+                 random_encoding(), true);
+        }
+        return;
+      case 10:
+        append(Op::sub, {x, partner(x)}, {}, random_encoding(), true);
+        return;
+      case 11:
+        append(Op::sigmoid, {x}, {}, unit_encoding(), false);
+        return;
+      case 12:
+        if (rows && (value(x).shape.back() & (value(x).shape.back() - 1)) == 0) {
+          append(Op::hadamard, {x}, {}, random_encoding(), true);
+        }
+        return;
+      case 13:
+        if (rank(x) == 4) {
+          append(Op::conv2d, {x, weight({1 + below(40), value(x).shape[1], 1, 1})}, {},
                  random_encoding(), true);
         }
         return;

@@ -100,7 +100,8 @@ TEST(FloatElementwise, EveryFormOfBroadcastEqualsTheReference) {
   const Shape full{2, 3, 40, 1000};
   for (const Shape& other : {Shape{2, 3, 40, 1000}, Shape{1, 1, 40, 1000}, Shape{1000},
                              Shape{2, 1, 1, 1000}, Shape{3, 40, 1}, Shape{1}, Shape{1, 3, 1, 1}}) {
-    for (const char* node : {"aten.add(%x, %b)", "aten.mul(%b, %x)"}) {
+    for (const char* node :
+         {"aten.add(%x, %b)", "aten.mul(%b, %x)", "aten.sub(%x, %b)", "aten.sub(%b, %x)"}) {
       TestGraph graph =
           one_node("input %x : " + type(full) + "\ninput %b : " + type(other) + "\n", node);
       graph.input("x", random_tensor(full, 1)).input("b", random_tensor(other, 2));
@@ -117,21 +118,24 @@ TEST(FloatElementwise, LongRowsAreCut) {
 }
 
 TEST(FloatElementwise, OneOperand) {
-  for (const char* node : {"aten.add(%x) {other=0.3}", "aten.add_(%x) {other=0.3}",
-                           "aten.mul(%x) {other=-1.7}", "aten.neg(%x)"}) {
+  for (const char* node :
+       {"aten.add(%x) {other=0.3}", "aten.add_(%x) {other=0.3}", "aten.mul(%x) {other=-1.7}",
+        "aten.sub(%x) {other=0.3}", "aten.neg(%x)"}) {
     TestGraph graph = one_node("input %x : f32[7, 3001]\n", node);
     graph.input("x", random_tensor({7, 3001}, 1));
     expect_equal(graph);
   }
 }
 
-TEST(FloatElementwise, SiluOfSmallAndLargeNumbers) {
-  TestGraph graph = one_node("input %x : f32[5, 333]\n", "aten.silu(%x)");
-  for (const float magnitude : {0.01f, 3.0f, 200.0f}) {
-    std::vector<float> x = random_tensor({5, 333}, 1);
-    for (float& v : x) v *= magnitude;
-    graph.input("x", x);
-    expect_close(graph);
+TEST(FloatElementwise, SiluAndSigmoidOfSmallAndLargeNumbers) {
+  for (const char* node : {"aten.silu(%x)", "aten.sigmoid(%x)"}) {
+    TestGraph graph = one_node("input %x : f32[5, 333]\n", node);
+    for (const float magnitude : {0.01f, 3.0f, 200.0f}) {
+      std::vector<float> x = random_tensor({5, 333}, 1);
+      for (float& v : x) v *= magnitude;
+      graph.input("x", x);
+      expect_close(graph);
+    }
   }
 }
 
@@ -166,12 +170,21 @@ TEST(FloatReductions, RowsOfEveryWidth) {
   }
 }
 
+TEST(FloatReductions, HadamardEqualsTheReferenceBitForBit) {
+  for (const int64_t width : {1, 2, 16, 64, 1024}) {
+    TestGraph graph = one_node("input %x : " + type({3, 37, width}) + "\n", "lathe.hadamard(%x)");
+    graph.input("x", random_tensor({3, 37, width}, 1));
+    expect_equal(graph);
+  }
+}
+
 TEST(FloatMovement, EqualsTheReference) {
   const Shape shape{2, 3, 70, 64};
   for (const char* node :
        {"aten.transpose(%x) {dim0=1, dim1=2}", "aten.transpose(%x) {dim0=-1, dim1=-2}",
         "aten.transpose(%x) {dim0=0, dim1=3}", "aten.slice(%x) {dim=-1, start=32, end=64}",
-        "aten.slice(%x) {dim=2, start=3, end=5}", "aten.select(%x) {dim=1, index=2}",
+        "aten.slice(%x) {dim=2, start=3, end=5}", "aten.permute(%x) {dims=[0, 2, 3, 1]}",
+        "aten.permute(%x) {dims=[3, 1, 0, 2]}", "aten.select(%x) {dim=1, index=2}",
         "aten.select(%x) {dim=-1, index=63}", "aten.cat(%x, %x, %x) {dim=-1}",
         "aten.cat(%x, %x) {dim=0}", "aten.expand(%x) {sizes=[3, 2, 3, -1, 64]}"}) {
     TestGraph graph = one_node("input %x : " + type(shape) + "\n", node);

@@ -28,7 +28,7 @@ std::vector<uint16_t> expected_of(const std::vector<uint16_t>& x,
 
 class ElementwiseTest : public KernelTest {};
 
-TEST_P(ElementwiseTest, AddAndMulRoundOnce) {
+TEST_P(ElementwiseTest, AddSubAndMulRoundOnce) {
   for (const size_t count : {1, 15, 16, 17, 63, 1000}) {
     for (const BinaryEncodings& e :
          {BinaryEncodings{kNarrow, kWide, kEven}, BinaryEncodings{kFirst, kLast, kNarrow},
@@ -36,13 +36,16 @@ TEST_P(ElementwiseTest, AddAndMulRoundOnce) {
       const std::vector<uint16_t> a = random_u16(count, 1);
       const std::vector<uint16_t> b = random_u16(count, 2);
       std::vector<uint16_t> sum(count);
+      std::vector<uint16_t> difference(count);
       std::vector<uint16_t> product(count);
       kernels().add(a.data(), b.data(), sum.data(), static_cast<int64_t>(count), e);
+      kernels().sub(a.data(), b.data(), difference.data(), static_cast<int64_t>(count), e);
       kernels().mul(a.data(), b.data(), product.data(), static_cast<int64_t>(count), e);
       for (size_t i = 0; i < count; ++i) {
         const float left = reference_decode(a[i], e.a);
         const float right = reference_decode(b[i], e.b);
         ASSERT_EQ(sum[i], reference_encode(left + right, e.y)) << i;
+        ASSERT_EQ(difference[i], reference_encode(left - right, e.y)) << i;
         ASSERT_EQ(product[i], reference_encode(left * right, e.y)) << i;
       }
     }
@@ -59,13 +62,17 @@ TEST_P(ElementwiseTest, MayWriteOverItsInput) {
   EXPECT_EQ(a, apart);
 }
 
-TEST_P(ElementwiseTest, MulScalarAndNegOfEveryCode) {
+TEST_P(ElementwiseTest, ScalarsAndNegOfEveryCode) {
   const std::vector<uint16_t> x = all_codes();
   std::vector<uint16_t> y(x.size());
   for (const Affine from : {kNarrow, kWide, kFirst, kLast}) {
     kernels().mul_scalar(x.data(), 0.125f, y.data(), 65536, from, kEven);
     EXPECT_EQ(y, expected_of(x, [&](uint16_t code) {
                 return reference_encode(reference_decode(code, from) * 0.125f, kEven);
+              }));
+    kernels().add_scalar(x.data(), -0.37f, y.data(), 65536, from, kEven);
+    EXPECT_EQ(y, expected_of(x, [&](uint16_t code) {
+                return reference_encode(reference_decode(code, from) + -0.37f, kEven);
               }));
     kernels().neg(x.data(), y.data(), 65536, from, kNarrow);
     EXPECT_EQ(y, expected_of(x, [&](uint16_t code) {
@@ -120,6 +127,24 @@ TEST_P(ElementwiseTest, SiluIsWithinOneCodeOfTheTrueValue) {
 
     std::vector<uint16_t> same(x.size());
     portable().silu(x.data(), same.data(), 65536, from, shifted);
+    EXPECT_EQ(y, same);
+  }
+}
+
+TEST_P(ElementwiseTest, SigmoidIsWithinOneCodeOfTheTrueValue) {
+  const std::vector<uint16_t> x = all_codes();
+  std::vector<uint16_t> y(x.size());
+  const Affine unit{1.0f / 65536.0f, 0};
+  for (const Affine from : {kEven, kWide, Affine{0.01f, 60000}}) {
+    kernels().sigmoid(x.data(), y.data(), 65536, from, unit);
+    const std::vector<uint16_t> expected = expected_of(x, [&](uint16_t code) {
+      const double real = reference_decode(code, from);
+      return reference_encode(static_cast<float>(1.0 / (1.0 + std::exp(-real))), unit);
+    });
+    EXPECT_LE(largest_difference(y, expected), 1);
+
+    std::vector<uint16_t> same(x.size());
+    portable().sigmoid(x.data(), same.data(), 65536, from, unit);
     EXPECT_EQ(y, same);
   }
 }

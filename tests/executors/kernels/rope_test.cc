@@ -89,6 +89,77 @@ TEST_P(RopeTest, MayWriteOverItsInput) {
   EXPECT_EQ(x, expected);
 }
 
+/// The unfused chain for one head: cat(x1 * cos - x2 * sin, x2 * cos + x1 * sin), as codes of u16
+/// or, where `to_bytes`, requantized to u8.
+std::vector<int> expected_split_rope(const std::vector<uint16_t>& x,
+                                     const std::vector<uint16_t>& cos,
+                                     const std::vector<uint16_t>& sin, const SplitRopeEncodings& e,
+                                     bool to_bytes) {
+  const auto mul = [&](int a, int b, Affine eb, Affine ey) {
+    const float product = reference_decode(a, e.x) * reference_decode(b, eb);
+    return reference_decode(reference_encode(product, ey), ey);
+  };
+  const auto finish = [&](float real, Affine encoding) {
+    const int code = reference_encode(real, encoding);
+    return to_bytes ? reference_encode(reference_decode(code, encoding), e.bytes, 255) : code;
+  };
+  const size_t half = x.size() / 2;
+  std::vector<int> y(x.size());
+  for (size_t i = 0; i < half; ++i) {
+    const int x1 = x[i];
+    const int x2 = x[half + i];
+    y[i] = finish(mul(x1, cos[i], e.cos, e.x1_cos) - mul(x2, sin[i], e.sin, e.x2_sin), e.low);
+    y[half + i] =
+        finish(mul(x2, cos[i], e.cos, e.x2_cos) + mul(x1, sin[i], e.sin, e.x1_sin), e.high);
+  }
+  return y;
+}
+
+TEST_P(RopeTest, SplitFormEqualsTheUnfusedChain) {
+  const SplitRopeEncodings e{.x = {0.0004f, 30000},
+                             .cos = {2.0f / 65535, 32768},
+                             .sin = {2.1f / 65535, 32000},
+                             .x1_cos = {0.00035f, 31000},
+                             .x2_sin = {0.00037f, 32000},
+                             .x2_cos = {0.00036f, 33000},
+                             .x1_sin = {0.00038f, 34000},
+                             .low = {0.0005f, 32768},
+                             .high = {0.00052f, 32000},
+                             .bytes = {0.11f, 128}};
+  for (const int head_dim : {2, 6, 16, 32, 64, 80, 128, 256}) {
+    const int heads = 3;
+    const int stride = head_dim + 5;
+    const std::vector<uint16_t> x = random_u16(static_cast<size_t>(heads * stride), 1);
+    const std::vector<uint16_t> cos = random_u16(static_cast<size_t>(head_dim / 2), 2);
+    const std::vector<uint16_t> sin = random_u16(static_cast<size_t>(head_dim / 2), 3);
+    std::vector<uint16_t> codes(static_cast<size_t>(heads * head_dim));
+    std::vector<uint8_t> bytes(codes.size());
+    SplitRopeArgs args;
+    args.x = x.data();
+    args.x_stride = stride;
+    args.y = codes.data();
+    args.y_stride = head_dim;
+    args.heads = heads;
+    args.head_dim = head_dim;
+    args.cos = cos.data();
+    args.sin = sin.data();
+    args.encodings = e;
+    kernels().rope_split(args);
+    args.y = nullptr;
+    args.bytes = bytes.data();
+    kernels().rope_split(args);
+    for (int head = 0; head < heads; ++head) {
+      const auto from = x.begin() + head * stride;
+      const std::vector<uint16_t> one(from, from + head_dim);
+      const auto at = head * head_dim;
+      EXPECT_EQ(std::vector<int>(codes.begin() + at, codes.begin() + at + head_dim),
+                expected_split_rope(one, cos, sin, e, false));
+      EXPECT_EQ(std::vector<int>(bytes.begin() + at, bytes.begin() + at + head_dim),
+                expected_split_rope(one, cos, sin, e, true));
+    }
+  }
+}
+
 LATHE_ON_EVERY_ISA(RopeTest);
 
 }  // namespace

@@ -34,6 +34,22 @@ TEST(Evaluable, PackedWeightsAreForIntegerProducts) {
   expect_refusal(graph, "packed weights are for integer products only");
 }
 
+TEST(Evaluable, FourBitCodesArePackedWeights) {
+  const std::string head =
+      "input %x : u16[1, 32]<1.0, 0>\nconst %w : i4[2, 32]<per channel 0, blocks of ";
+  const auto product = [&](const std::string& block) {
+    return one_node(head + block + ">\n", "aten.linear(%x, %w) : u16[1, 2]<1.0, 0>");
+  };
+  const std::vector<int8_t> whole(4 * 64 + 64 + 2 * 4);
+  require_evaluable(product("16").codes("w", whole, Layout::packed).graph());
+  expect_refusal(product("16").codes("w", whole), "i4 is packed always");
+  expect_refusal(product("16").codes("w", std::vector<int8_t>(100), Layout::packed),
+                 "expected 328 bytes, found 100 bytes");
+  expect_refusal(product("24").codes("w", whole, Layout::packed), "blocks");
+  expect_refusal(one_node("input %x : i4[2]<1.0, 0>\n", "aten.alias(%x)"),
+                 "no executor computes on this type");
+}
+
 TEST(Evaluable, EncodingsMustBeUsable) {
   const auto with = [](const std::string& encoding) {
     return one_node("input %x : u8[2]" + encoding + "\n", "aten.alias(%x)");

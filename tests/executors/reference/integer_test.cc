@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "executors/reference/test_graph.h"
+#include "graph/packed_int4.h"
 #include "graph/packed_weights.h"
 
 namespace lathe {
@@ -85,6 +86,52 @@ TEST(IntegerLinear, PackedWeightsGiveTheSame) {
   const auto from_rows = TestGraph(graph).codes("w", weights).run<uint16_t>();
   const auto from_packed = TestGraph(graph).codes("w", packed, Layout::packed).run<uint16_t>();
   EXPECT_EQ(from_rows, from_packed);
+}
+
+TEST(IntegerLinear, BlocksOfFourBitWeightsCountWithTheirFactor) {
+  // Columns 0 to 15 count 3 times, 16 to 31 once: 3 * (7 * 1 - 2 * 2) + 5 * 4 = 29.
+  TestGraph graph = one_node(
+      "input %x : u16[1, 32]<1.0, 100>\nconst %w : i4[1, 32]<per channel 0, blocks of 16>\n",
+      "aten.linear(%x, %w) : u16[1, 1]<0.5, 50>");
+  const Int4Matrix matrix{1, 32, 16};
+  std::vector<int8_t> codes(32, 0);
+  codes[0] = 7;
+  codes[15] = -2;
+  codes[16] = 5;
+  const std::vector<uint8_t> factors{3, 1};
+  std::vector<std::byte> constant(int4_constant_bytes(matrix));
+  pack_int4_group(codes.data(), factors.data(), 1, matrix, constant.data());
+  std::vector<uint16_t> x(32, 100);
+  x[0] = 101;
+  x[15] = 102;
+  x[16] = 104;
+  graph.codes("w", constant, Layout::packed).scales("w", {0.25f}).input("x", x);
+  // 29 * 0.25 / 0.5 = 14.5: a tie, to even.
+  EXPECT_THAT(graph.run<uint16_t>(), ElementsAre(64));
+}
+
+TEST(IntegerLinear, SixteenBitWeightsSumExactly) {
+  // 65535 * 32767 * 2000 takes 42 bits; the last weight cancels all but one of them.
+  constexpr size_t kWidth = 2000;
+  TestGraph graph =
+      one_node("input %x : u16[1, 2000]<1.0, 0>\nconst %w : i16[1, 2000]<per channel 0>\n",
+               "aten.linear(%x, %w) : u16[1, 1]<0.5, 10>");
+  std::vector<int16_t> weights(kWidth);
+  for (size_t i = 0; i < kWidth; ++i) weights[i] = i % 2 == 0 ? 32767 : -32767;
+  std::vector<uint16_t> x(kWidth, 65535);
+  weights.back() = 3;
+  weights.front() = -4;
+  graph.codes("w", weights).input("x", x);
+  // Pairs cancel from the second column to the last but one; -65535 * 1 is left: below all codes.
+  EXPECT_THAT(graph.run<uint16_t>(), ElementsAre(0));
+  x.back() = 0;
+  x.front() = 0;
+  x[1] = 65534;
+  EXPECT_THAT(graph.input("x", x).run<uint16_t>(), ElementsAre(65535));
+  x[1] = 65535;
+  x[0] = 1;
+  weights[0] = 5;
+  EXPECT_THAT(graph.codes("w", weights).input("x", x).run<uint16_t>(), ElementsAre(20));
 }
 
 TEST(IntegerMatmul, BothZeroPointsAreTaken) {

@@ -72,6 +72,63 @@ struct RopeArgs {
   RopeEncodings encodings;
 };
 
+/// Every tensor of cat(x1 * cos - x2 * sin, x2 * cos + x1 * sin), each rounded to its codes.
+struct SplitRopeEncodings {
+  Affine x;
+  Affine cos;
+  Affine sin;
+  Affine x1_cos;
+  Affine x2_sin;
+  Affine x2_cos;
+  Affine x1_sin;
+  Affine low;    ///< x1 * cos - x2 * sin
+  Affine high;   ///< x2 * cos + x1 * sin
+  Affine bytes;  ///< of both halves, where they are requantized to u8; else of no meaning
+};
+
+/// Rotary embedding of one token in half-split form: x1 and x2 are the halves of a head, which
+/// share their rows of cos and sin.
+struct SplitRopeArgs {
+  const uint16_t* x = nullptr;  ///< [heads, x_stride], the first head_dim count
+  int64_t x_stride = 0;         ///< elements
+  uint16_t* y = nullptr;        ///< [heads, y_stride]; may be x
+  uint8_t* bytes = nullptr;     ///< written instead of y where it is set
+  int64_t y_stride = 0;         ///< elements
+  int64_t heads = 0;
+  int64_t head_dim = 0;           ///< even
+  const uint16_t* cos = nullptr;  ///< [head_dim / 2]
+  const uint16_t* sin = nullptr;  ///< [head_dim / 2]
+  SplitRopeEncodings encodings;
+};
+
+/// y = clamp(rint(double(acc) * multiplier) + y_zero_point) of u16, with the exact acc = sum over k
+/// of (a[k] - a_zero_point) * (b[k] - b_zero_point), for the rows of heads that share one matrix b.
+struct MatmulArgs {
+  int64_t heads = 0;
+  int64_t rows = 0;
+  int64_t depth = 0;    ///< K, 1 to kMaxMatmulDepth
+  int64_t columns = 0;  ///< N
+  const uint16_t* a =
+      nullptr;  ///< head h, row r: [depth] at a + h * a_head_stride + r * a_row_stride
+  int64_t a_head_stride = 0;    ///< elements
+  int64_t a_row_stride = 0;     ///< elements
+  const uint16_t* b = nullptr;  ///< [depth, b_stride], or [columns, b_stride] where b_by_column
+  const uint8_t* b_bytes = nullptr;  ///< where set, b has bytes, and they are here
+  int64_t b_stride = 0;              ///< elements
+  bool b_by_column = false;          ///< the depth is contiguous, not the columns
+  uint16_t* y = nullptr;  ///< head h, row r: [columns] at y + h * y_head_stride + r * y_row_stride
+  int64_t y_head_stride = 0;  ///< elements
+  int64_t y_row_stride = 0;   ///< elements
+  int32_t a_zero_point = 0;
+  int32_t b_zero_point = 0;
+  int32_t y_zero_point = 0;
+  double multiplier = 1.0;    ///< s_a * s_b / s_y
+  double* scratch = nullptr;  ///< [matmul_scratch_numbers(...)], aligned to 64
+};
+
+/// Products of two 16-bit codes stay below 2^32: this many sum to less than 2^53.
+inline constexpr int64_t kMaxMatmulDepth = int64_t{1} << 21;
+
 /// Columns [begin, end) of the attention scores.
 struct ColumnRange {
   int64_t begin = 0;

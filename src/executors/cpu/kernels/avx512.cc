@@ -282,8 +282,11 @@ void dot_block(const uint8_t* prepared, const int8_t* packed, int64_t depth, int
 
 #include "executors/cpu/kernels/generic/attention.h"
 #include "executors/cpu/kernels/generic/elementwise.h"
+#include "executors/cpu/kernels/generic/hadamard.h"
+#include "executors/cpu/kernels/generic/matmul.h"
 #include "executors/cpu/kernels/generic/rms_norm.h"
 #include "executors/cpu/kernels/generic/rope.h"
+#include "executors/cpu/kernels/generic/softmax.h"
 #include "executors/cpu/kernels/generic/table.h"
 #include "executors/cpu/kernels/tables.h"
 

@@ -20,19 +20,33 @@ struct Kernels {
   void (*linear)(const LinearArgs& args, int64_t begin, int64_t end) noexcept;
 
   void (*attention)(const AttentionArgs& args) noexcept;
+  void (*matmul)(const MatmulArgs& args) noexcept;
 
   /// One row: gamma[i] * (x[i] * (1 / sqrt(mean(x^2) + epsilon))). x, gamma, y [k].
   void (*rms_norm)(const uint16_t* x, const float* gamma, uint16_t* y, int64_t k, float epsilon,
                    Affine from, Affine to) noexcept;
   void (*rope_half)(const RopeArgs& args) noexcept;
+  void (*rope_split)(const SplitRopeArgs& args) noexcept;
+  /// One row: exponentials of x minus their largest, over their sum. y has the fixed encoding of
+  /// numbers in [0, 1], s = 1/65536 and zero point 0. scratch [k].
+  void (*softmax)(const uint16_t* x, uint16_t* y, int64_t k, Affine from, float* scratch) noexcept;
+  /// One row of k, a power of two: x times the Hadamard matrix, over sqrt(k), every sum and
+  /// difference rounded to float32. scratch [k].
+  void (*hadamard)(const uint16_t* x, uint16_t* y, int64_t k, Affine from, Affine to,
+                   float* scratch) noexcept;
 
   void (*add)(const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t count,
               const BinaryEncodings& encodings) noexcept;
+  void (*sub)(const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t count,
+              const BinaryEncodings& encodings) noexcept;
   void (*mul)(const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t count,
               const BinaryEncodings& encodings) noexcept;
+  void (*add_scalar)(const uint16_t* x, float scalar, uint16_t* y, int64_t count, Affine from,
+                     Affine to) noexcept;
   void (*mul_scalar)(const uint16_t* x, float scalar, uint16_t* y, int64_t count, Affine from,
                      Affine to) noexcept;
   void (*neg)(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept;
+  void (*sigmoid)(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept;
   void (*silu)(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept;
   void (*silu_mul)(const uint16_t* gate, const uint16_t* up, uint16_t* y, int64_t count,
                    const SiluMulEncodings& encodings) noexcept;
@@ -54,6 +68,9 @@ int64_t prepared_bytes(int64_t k);
 
 /// Scratch memory that one attention() call needs.
 size_t attention_scratch_bytes(int64_t head_dim, int64_t heads, int64_t rows, int64_t columns);
+
+/// Numbers that one matmul() call needs as scratch memory.
+int64_t matmul_scratch_numbers(const MatmulArgs& args);
 
 /// Finds the columns that some row of mask [rows, stride] does not mask out (code not 0), as
 /// ascending disjoint ranges. Gaps too short to be worth a range are closed, and everything after

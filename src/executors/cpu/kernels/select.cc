@@ -39,6 +39,11 @@ size_t attention_scratch_bytes(int64_t head_dim, int64_t heads, int64_t rows, in
   return static_cast<size_t>(AttentionScratch(nullptr, head_dim, heads, rows, columns).bytes());
 }
 
+int64_t matmul_scratch_numbers(const MatmulArgs& args) {
+  return args.b_by_column ? (1 + args.heads * args.rows) * round_up(args.depth, kLanes)
+                          : args.columns;
+}
+
 const Kernels& kernels_for(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)

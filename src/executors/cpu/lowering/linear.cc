@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "executors/cpu/lowering/nodes.h"
@@ -14,8 +15,15 @@ namespace {
 
 constexpr int64_t kMaxDepth = int64_t{1} << 23;  // LinearArgs::k
 
+/// The strides of [B, C, H, W] over row-major memory [B, H, W, C].
+Shape channels_last(const Shape& shape) {
+  const int64_t c = shape[1];
+  const int64_t w = shape[3];
+  return {c * shape[2] * w, 1, c * w, c};
+}
+
 bool fits_linear_step(const PlanBuilder& plan, const Node& node) {
-  if (!is_integer_linear(*plan.graph(), node)) return false;
+  if (!is_integer_product(*plan.graph(), node)) return false;
   const Value& x = plan.value(node.inputs[0]);
   const Value& weight = plan.value(node.inputs[1]);
   const bool constants = std::all_of(node.inputs.begin() + 1, node.inputs.end(),
@@ -23,6 +31,35 @@ bool fits_linear_step(const PlanBuilder& plan, const Node& node) {
   return constants && weight.constant->layout == Layout::packed && weight.shape[0] > 0 &&
          weight.shape[1] <= kMaxDepth && elements(x.shape) > 0 && x.dtype == DType::u16 &&
          plan.value(node.output()).dtype == DType::u16;
+}
+
+/// The rows that a product multiplies, of K elements side by side each: copied together where they
+/// are not.
+LinearStep::Input input_rows(PlanBuilder& plan, const Node& node) {
+  const ValueId id = node.inputs[0];
+  const Value& x = plan.value(id);
+  const int64_t k = plan.value(node.inputs[1]).shape[1];
+  const int64_t rows = elements(x.shape) / k;
+  const int32_t zero_point = x.encoding->zero_point;
+  if (node.op == Op::linear) {
+    const Place in = plan.dense(id);
+    return {in.buffer, in.offset, k, rows, k, zero_point};
+  }
+  const Shape& s = x.shape;  // [B, K, H, W]
+  const Shape pixels{s[0], s[2], s[3]};
+  Place in = plan.place(id);
+  const auto row_strides = [&] {
+    const Shape& strides = in.strides;
+    return k > 1 && strides[1] != 1
+               ? std::nullopt
+               : reshape_strides(pixels, {strides[0], strides[2], strides[3]}, {rows});
+  };
+  std::optional<Shape> found = row_strides();
+  if (!found) {
+    in = plan.in_order(id, channels_last(s));
+    found = row_strides();
+  }
+  return {in.buffer, in.offset, rows == 1 ? k : found->front(), rows, k, zero_point};
 }
 
 /// s_x * s_w / s_y of every output channel.
@@ -40,33 +77,34 @@ std::vector<double> multipliers(const Encoding& x, const Value& weight, const En
 }  // namespace
 
 bool lower_linear(PlanBuilder& plan, const Node& node) {
-  if (node.op != Op::linear || !fits_linear_step(plan, node)) return false;
+  const bool product = node.op == Op::linear || node.op == Op::conv2d;
+  if (!product || !fits_linear_step(plan, node)) return false;
   const Value& x = plan.value(node.inputs[0]);
   const Value& weight = plan.value(node.inputs[1]);
   const Value& y = plan.value(node.output());
-  const Place in = plan.dense(node.inputs[0]);
-  const LinearStep::Input input{in.buffer,          in.offset,          row_width(x.shape),
-                                row_count(x.shape), row_width(x.shape), x.encoding->zero_point};
+  const LinearStep::Input input = input_rows(plan, node);
   LinearStep::Output output;
   output.channels = weight.shape[0];
-  output.weights = plan.place(node.inputs[1]).buffer;
-  output.weight_sums =
-      packed_weight_sums(reinterpret_cast<const int8_t*>(plan.constant_data(node.inputs[1])),
-                         output.channels, input.k);
+  output.weights = plan.packed_weights(node.inputs[1]);
+  output.weight_sums = packed_weight_sums(
+      reinterpret_cast<const int8_t*>(plan.data(output.weights)), output.channels, input.k);
   if (node.inputs.size() == 3) {
     output.bias = reinterpret_cast<const int32_t*>(plan.constant_data(node.inputs[2]));
   }
   output.multiplier = multipliers(*x.encoding, weight, *y.encoding);
   output.zero_point = y.encoding->zero_point;
-  output.y = plan.define(node.output());
-  const BufferId written = output.y;
-  const BufferId only_for = plan.only_an_output(node.output()) ? written : -1;
+  const Place result = plan.reserve(
+      node.output(), node.op == Op::linear ? dense_strides(y.shape) : channels_last(y.shape));
+  const BufferId written = result.buffer;
+  output.y = written;
+  const BufferId only_for = plan.only_output(node.output()) == written ? written : -1;
 
   // Projections of the same input that follow each other become one step.
   auto* open = dynamic_cast<LinearStep*>(plan.last_step());
   if (open != nullptr && only_for < 0 && open->input() == input) {
     open->add(std::move(output));
     plan.extend_last_step(written);
+    plan.define_at(node.output(), result);
     return true;
   }
   const BufferId prepared =
@@ -74,6 +112,7 @@ bool lower_linear(PlanBuilder& plan, const Node& node) {
   auto step = std::make_unique<LinearStep>(input, prepared);
   step->add(std::move(output));
   plan.emit(std::move(step), {input.buffer, prepared, written}, only_for);
+  plan.define_at(node.output(), result);
   return true;
 }
 

@@ -26,8 +26,9 @@ class Lowering {
       const Node& node = graph_.node(id);
       if (lower_pattern(node) || claimed_[static_cast<size_t>(id)]) continue;
       const bool lowered = lower_movement(plan_, node) || lower_embedding(plan_, node) ||
-                           lower_linear(plan_, node) || lower_rms_norm(plan_, node) ||
-                           lower_elementwise(plan_, node);
+                           lower_linear(plan_, node) || lower_rows(plan_, node) ||
+                           lower_elementwise(plan_, node) || lower_matmul(plan_, node) ||
+                           lower_index_copy(plan_, node);
       if (!lowered) lower_by_reference(plan_, node);
     }
     return plan_.finish();
@@ -35,10 +36,13 @@ class Lowering {
 
  private:
   void find_patterns() {
+    // Attention covers products that would be found alone before it.
+    for (const NodeId id : graph_.order()) find(graph_.node(id), match_attention, attentions_);
     for (const NodeId id : graph_.order()) {
       const Node& node = graph_.node(id);
-      find(node, match_attention, attentions_);
+      find(node, match_repeated_matmul, repeated_matmuls_);
       find(node, match_rope, ropes_);
+      find(node, match_split_rope, split_ropes_);
       find(node, match_gated, gates_);
     }
   }
@@ -58,8 +62,13 @@ class Lowering {
   bool lower_pattern(const Node& node) {
     if (const auto found = attentions_.find(node.id); found != attentions_.end()) {
       lower_attention(plan_, found->second);
+    } else if (const auto matmul = repeated_matmuls_.find(node.id);
+               matmul != repeated_matmuls_.end()) {
+      lower_repeated_matmul(plan_, matmul->second);
     } else if (const auto rope = ropes_.find(node.id); rope != ropes_.end()) {
       lower_rope(plan_, rope->second);
+    } else if (const auto split = split_ropes_.find(node.id); split != split_ropes_.end()) {
+      lower_split_rope(plan_, split->second);
     } else if (const auto gated = gates_.find(node.id); gated != gates_.end()) {
       lower_gated(plan_, gated->second);
     } else {
@@ -72,7 +81,9 @@ class Lowering {
   std::vector<std::vector<NodeId>> users_;
   std::vector<bool> claimed_;  // by NodeId
   std::map<NodeId, AttentionPattern> attentions_;
+  std::map<NodeId, RepeatedMatmulPattern> repeated_matmuls_;
   std::map<NodeId, RopePattern> ropes_;
+  std::map<NodeId, SplitRopePattern> split_ropes_;
   std::map<NodeId, GatedPattern> gates_;
   PlanBuilder plan_;
 };

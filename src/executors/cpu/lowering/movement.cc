@@ -1,85 +1,24 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "executors/cpu/lowering/nodes.h"
+#include "executors/cpu/moved_place.h"
 #include "executors/cpu/steps/body_step.h"
 #include "executors/cpu/values.h"
 
 namespace lathe {
-namespace {
-
-bool only_changes_strides(Op op) {
-  switch (op) {
-    case Op::alias:
-    case Op::dropout:
-    case Op::expand:
-    case Op::reshape:
-    case Op::select:
-    case Op::slice:
-    case Op::transpose:
-    case Op::unsqueeze:
-    case Op::view:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// The strides that repeat dimensions of size 1.
-Shape expanded_strides(const Shape& from, const Shape& strides, const Shape& to) {
-  Shape result(to.size(), 0);
-  const size_t lead = to.size() - from.size();
-  for (size_t i = 0; i < from.size(); ++i) {
-    if (from[i] == to[lead + i]) result[lead + i] = strides[i];
-  }
-  return result;
-}
-
-}  // namespace
 
 bool lower_movement(PlanBuilder& plan, const Node& node) {
-  if (!only_changes_strides(node.op)) return false;
+  if (!only_changes_strides(*plan.graph(), node)) return false;
   const ValueId in = node.inputs[0];
-  const Shape& from = plan.value(in).shape;
-  const Shape& to = plan.value(node.output()).shape;
-  Place where = plan.place(in);
-  const auto begin = where.strides.begin();
-  const auto at = [&](const char* attribute, size_t rank) {
-    return static_cast<std::ptrdiff_t>(dimension(node, attribute, rank));
-  };
-  switch (node.op) {
-    case Op::view:
-    case Op::reshape:
-      if (std::optional<Shape> strides = reshape_strides(from, where.strides, to)) {
-        where.strides = std::move(*strides);
-      } else {
-        where = plan.dense(in);
-        where.strides = dense_strides(to);
-      }
-      break;
-    case Op::unsqueeze:
-      where.strides.insert(begin + at("dim", to.size()), 0);
-      break;
-    case Op::transpose:
-      std::iter_swap(begin + at("dim0", from.size()), begin + at("dim1", from.size()));
-      break;
-    case Op::slice:
-      where.offset += begin[at("dim", from.size())] * node.attributes.integer("start");
-      break;
-    case Op::select: {
-      const auto dim = begin + at("dim", from.size());
-      where.offset += *dim * node.attributes.integer("index");
-      where.strides.erase(dim);
-      break;
-    }
-    case Op::expand:
-      where.strides = expanded_strides(from, where.strides, to);
-      break;
-    default:
-      break;
+  std::optional<Place> where = moved_place(*plan.graph(), node, plan.place(in));
+  if (!where) {
+    where = plan.dense(in);
+    where->strides = dense_strides(plan.value(node.output()).shape);
   }
-  plan.define_at(node.output(), std::move(where));
+  plan.define_at(node.output(), std::move(*where));
   return true;
 }
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "executors/cpu/expanded_weights.h"
+#include "executors/cpu/moved_place.h"
 #include "executors/cpu/steps/copy_step.h"
 #include "executors/cpu/values.h"
 #include "executors/reference/buffer_pool.h"
@@ -42,14 +44,17 @@ Place PlanBuilder::place(ValueId id) {
   return places_[at(id)] ? *places_[at(id)] : dense(id);
 }
 
-Place PlanBuilder::dense(ValueId id) {
-  if (value(id).is_constant()) return constant(id);
+Place PlanBuilder::dense(ValueId id) { return in_order(id, dense_strides(value(id).shape)); }
+
+Place PlanBuilder::in_order(ValueId id, const Shape& strides) {
   const Value& tensor = value(id);
+  if (tensor.is_constant()) constant(id);
   std::optional<Place>& where = places_[at(id)];
-  if (where && is_dense({tensor.dtype, tensor.shape, where->strides, nullptr})) return *where;
-  const Place copy{new_buffer(Buffer::Kind::arena, bytes_of(id)), 0, dense_strides(tensor.shape)};
+  if (where && same_order(tensor.shape, where->strides, strides)) return *where;
+  const Place copy{new_buffer(Buffer::Kind::arena, bytes_of(id)), 0, strides};
   emit_copy(id, copy);
-  where = copy;
+  // Constants stay where they are: their bytes are asked for as well.
+  if (!tensor.is_constant()) where = copy;
   return copy;
 }
 
@@ -65,16 +70,29 @@ Place PlanBuilder::constant(ValueId id) {
   return *where;
 }
 
-const std::byte* PlanBuilder::constant_data(ValueId id) {
-  return plan_.buffers[at(constant(id).buffer)].constant.get();
+const std::byte* PlanBuilder::constant_data(ValueId id) { return data(constant(id).buffer); }
+
+BufferId PlanBuilder::packed_weights(ValueId id) {
+  if (value(id).dtype != DType::i4) return constant(id).buffer;
+  return add_buffer({.kind = Buffer::Kind::constant, .constant = expanded_weights(value(id))});
+}
+
+const std::byte* PlanBuilder::data(BufferId constant) const {
+  return plan_.buffers[at(constant)].constant.get();
 }
 
 BufferId PlanBuilder::define(ValueId id) {
-  const GraphOutput* output = open_output(id);
-  const BufferId buffer =
+  const Place where = reserve(id, dense_strides(value(id).shape));
+  places_[at(id)] = where;
+  return where.buffer;
+}
+
+Place PlanBuilder::reserve(ValueId id, Shape strides) {
+  Place where{-1, 0, std::move(strides)};
+  const GraphOutput* output = open_output_dense(id, where);
+  where.buffer =
       output == nullptr ? new_buffer(Buffer::Kind::arena, bytes_of(id)) : open_buffer(*output);
-  places_[at(id)] = Place{buffer, 0, dense_strides(value(id).shape)};
-  return buffer;
+  return where;
 }
 
 void PlanBuilder::define_at(ValueId id, Place where) {
@@ -86,11 +104,47 @@ void PlanBuilder::define_at(ValueId id, Place where) {
   places_[at(id)] = target;
 }
 
-bool PlanBuilder::only_an_output(ValueId id) const {
+BufferId PlanBuilder::only_output(ValueId id) const {
+  while (const Node* node = only_movement(id)) id = node->output();
+  const GraphOutput* found = nullptr;
+  for (const GraphOutput& output : graph_->outputs()) {
+    if (output.value != id) continue;
+    if (found != nullptr) return -1;
+    found = &output;
+  }
+  if (found == nullptr || !users_[at(id)].empty()) return -1;
+  const auto buffer = outputs_.find(found->name);
+  return buffer == outputs_.end() ? -1 : buffer->second;
+}
+
+/// The only reader of a value that is no output, where it only changes strides.
+const Node* PlanBuilder::only_movement(ValueId id) const {
+  if (users_[at(id)].size() != 1) return nullptr;
+  const Node& node = graph_->node(users_[at(id)].front());
   const std::vector<GraphOutput>& outputs = graph_->outputs();
-  return users_[at(id)].empty() &&
-         std::count_if(outputs.begin(), outputs.end(),
-                       [&](const GraphOutput& output) { return output.value == id; }) == 1;
+  const bool given = std::any_of(outputs.begin(), outputs.end(),
+                                 [&](const GraphOutput& output) { return output.value == id; });
+  return given || !only_changes_strides(*graph_, node) ? nullptr : &node;
+}
+
+/// An output without a buffer that would be dense, and all of its memory, if the value were at
+/// `where`.
+const GraphOutput* PlanBuilder::open_output_dense(ValueId id, Place where) const {
+  const int64_t count = elements(value(id).shape);
+  while (true) {
+    const Value& tensor = value(id);
+    if (elements(tensor.shape) != count) return nullptr;
+    if (const GraphOutput* output = open_output(id)) {
+      return same_order(tensor.shape, where.strides, dense_strides(tensor.shape)) ? output
+                                                                                  : nullptr;
+    }
+    const Node* node = only_movement(id);
+    if (node == nullptr) return nullptr;
+    const std::optional<Place> moved = moved_place(*graph_, *node, where);
+    if (!moved) return nullptr;
+    where = *moved;
+    id = node->output();
+  }
 }
 
 /// An output that is this value and has no buffer yet.

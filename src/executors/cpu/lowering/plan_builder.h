@@ -26,24 +26,38 @@ class PlanBuilder {
   Place place(ValueId id);
   /// As place(), with the elements one behind the other: copied where they are not.
   Place dense(ValueId id);
+  /// As place(), with the elements in the order of `strides`, which fill memory: copied where they
+  /// are in another one.
+  Place in_order(ValueId id, const Shape& strides);
   /// The bytes of a constant, from a multiple of 64 on.
   const std::byte* constant_data(ValueId id);
+  /// A buffer with packed weights of 8 bits: the constant itself, or what 4-bit weights expand to.
+  BufferId packed_weights(ValueId id);
+  /// The bytes of a buffer that holds a constant.
+  const std::byte* data(BufferId constant) const;
   /// The buffer of a graph input, whose strides are those of Frame::inputs.
   BufferId bound_input(ValueId id) const;
 
   /// Dense memory for what the next step computes: the caller's, where the value is an output.
   BufferId define(ValueId id);
+  /// Memory for what the next step computes in the order of `strides`, which fill it: the caller's,
+  /// where the value, or what only changes its strides, is an output and dense there. To be
+  /// followed by define_at() behind that step.
+  Place reserve(ValueId id, Shape strides);
   /// Says that a value lies in memory that has been computed. An output is copied to the caller's
-  /// memory and lies there from then on.
+  /// memory, if it is not there, and lies there from then on.
   void define_at(ValueId id, Place where);
-  /// Whether nothing but one output reads a value.
-  bool only_an_output(ValueId id) const;
+  /// The caller's memory where nothing reads a value, or what only changes its strides, but one
+  /// output that has such memory already; else -1.
+  BufferId only_output(ValueId id) const;
 
   /// Memory in the arena; scratch holds data during one step only.
   BufferId new_buffer(Buffer::Kind kind, int64_t bytes);
   /// `buffers` are those that the step reads or writes.
   void emit(std::unique_ptr<Step> step, const std::vector<BufferId>& buffers,
             BufferId only_for = -1);
+  /// A step that copies a value from where it lies.
+  void emit_copy(ValueId id, const Place& to);
   /// The last step, where it is one that always runs; else null.
   Step* last_step() const;
   /// The last step touches this buffer too.
@@ -57,8 +71,9 @@ class PlanBuilder {
   BufferId add_buffer(Buffer buffer);
   Place constant(ValueId id);
   const GraphOutput* open_output(ValueId id) const;
+  const GraphOutput* open_output_dense(ValueId id, Place where) const;
+  const Node* only_movement(ValueId id) const;
   BufferId open_buffer(const GraphOutput& output);
-  void emit_copy(ValueId id, const Place& to);
   void touch(BufferId buffer);
 
   std::shared_ptr<const Graph> graph_;

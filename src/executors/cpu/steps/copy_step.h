@@ -15,6 +15,6 @@ struct CopySpec {
   bool from_input = false;
   Place to;
 };
-std::unique_ptr<Step> make_copy_step(CopySpec spec);
+std::unique_ptr<Step> make_copy_step(const CopySpec& spec);
 
 }  // namespace lathe

@@ -14,6 +14,15 @@ void add(const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t count,
   }
 }
 
+void sub(const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t count,
+         const BinaryEncodings& encodings) noexcept {
+  const BinaryEncodings e = encodings;
+  LATHE_INDEPENDENT_ITERATIONS
+  for (int64_t i = 0; i < count; ++i) {
+    y[i] = encode_u16(decode(a[i], e.a) - decode(b[i], e.b), e.y);
+  }
+}
+
 void mul(const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t count,
          const BinaryEncodings& encodings) noexcept {
   const BinaryEncodings e = encodings;
@@ -21,6 +30,12 @@ void mul(const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t count,
   for (int64_t i = 0; i < count; ++i) {
     y[i] = encode_u16(decode(a[i], e.a) * decode(b[i], e.b), e.y);
   }
+}
+
+void add_scalar(const uint16_t* x, float scalar, uint16_t* y, int64_t count, Affine from,
+                Affine to) noexcept {
+  LATHE_INDEPENDENT_ITERATIONS
+  for (int64_t i = 0; i < count; ++i) y[i] = encode_u16(decode(x[i], from) + scalar, to);
 }
 
 void mul_scalar(const uint16_t* x, float scalar, uint16_t* y, int64_t count, Affine from,
@@ -32,6 +47,11 @@ void mul_scalar(const uint16_t* x, float scalar, uint16_t* y, int64_t count, Aff
 void neg(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept {
   LATHE_INDEPENDENT_ITERATIONS
   for (int64_t i = 0; i < count; ++i) y[i] = encode_u16(-decode(x[i], from), to);
+}
+
+void sigmoid(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept {
+  LATHE_INDEPENDENT_ITERATIONS
+  for (int64_t i = 0; i < count; ++i) y[i] = encode_u16(sigmoid_f32(decode(x[i], from)), to);
 }
 
 void silu(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept {

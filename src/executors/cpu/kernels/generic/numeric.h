@@ -81,6 +81,7 @@ inline float exp_f32(float x) {
   return x < -87.0f ? 0.0f : fraction * power;
 }
 
+inline float sigmoid_f32(float x) { return 1.0f / (1.0f + exp_f32(-x)); }
 inline float silu_f32(float x) { return x / (1.0f + exp_f32(-x)); }
 
 /// An exponential of softmax, at most 1, to the nearest multiple of 2^-36. Sums of up to 2^17 such

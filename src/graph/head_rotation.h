@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "graph/constant.h"
+
+namespace lathe {
+
+/// The rotation of queries and keys (R3 of SpinQuant, Liu et al. 2024) for head dimensions that a
+/// hadamard node does not take: the weight [head_dim, head_dim] of a product that gives x Q, with Q
+/// the Orthogonal of that size. The same constant in every graph.
+std::shared_ptr<const Constant> head_rotation(int64_t head_dim);
+
+}  // namespace lathe

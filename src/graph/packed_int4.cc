@@ -1,0 +1,130 @@
+#include "graph/packed_int4.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "graph/packed_weights.h"
+
+namespace lathe {
+namespace {
+
+constexpr int64_t kLine = kPackedChannels * kPackedDepth;  // bytes: 16 channels by 2 * 4 columns
+constexpr int64_t kLineDepth = 2 * kPackedDepth;
+
+int64_t lines(const Int4Matrix& matrix) { return (matrix.k + kLineDepth - 1) / kLineDepth; }
+int64_t groups(const Int4Matrix& matrix) {
+  return (matrix.channels + kPackedChannels - 1) / kPackedChannels;
+}
+
+/// A nibble in two's complement, from the low four bits.
+int32_t signed_nibble(uint32_t bits) { return static_cast<int32_t>((bits & 15) ^ 8) - 8; }
+
+/// Where the nibble of (channel of the group, column) lies.
+struct Nibble {
+  int64_t byte;
+  int shift;  // 0 or 4
+};
+Nibble code_place(int64_t channel, int64_t column) {
+  return {column / kLineDepth * kLine + channel * kPackedDepth + column % kPackedDepth,
+          column % kLineDepth < kPackedDepth ? 0 : 4};
+}
+Nibble factor_place(int64_t channel, int64_t block, const Int4Matrix& matrix) {
+  const int64_t index = block * kPackedChannels + channel;
+  return {lines(matrix) * kLine + index / 2, index % 2 == 0 ? 0 : 4};
+}
+
+void put(std::byte* group, const Nibble& at, int32_t value) {
+  group[at.byte] |= static_cast<std::byte>((value & 15) << at.shift);
+}
+uint32_t get(const std::byte* group, const Nibble& at) {
+  return (static_cast<uint32_t>(group[at.byte]) >> at.shift) & 15;
+}
+
+/// The factors of 16 channels by the columns of half a line, in the order of the packed codes.
+void read_factors(const std::byte* group, int64_t column, const Int4Matrix& matrix,
+                  int32_t* factors) {
+  for (int64_t c = 0; c < kPackedChannels; ++c) {
+    const auto factor =
+        static_cast<int32_t>(get(group, factor_place(c, column / matrix.block, matrix))) + 1;
+    std::fill_n(factors + c * kPackedDepth, kPackedDepth, factor);
+  }
+}
+
+/// One group to the packed form of 8 bits.
+void expand_group(const std::byte* group, const Int4Matrix& matrix, int8_t* packed) {
+  int32_t factors[kLine];
+  std::fill_n(factors, kLine, 1);
+  const int64_t depth = (matrix.k + kPackedDepth - 1) / kPackedDepth;  // lines of the result
+  for (int64_t half = 0; half < depth; ++half) {
+    const int64_t column = half * kPackedDepth;
+    if (matrix.block > 0 && column % matrix.block == 0) {
+      read_factors(group, column, matrix, factors);
+    }
+    const std::byte* line = group + half / 2 * kLine;
+    const int shift = half % 2 == 0 ? 0 : 4;
+    for (int64_t i = 0; i < kLine; ++i) {
+      const int32_t code = signed_nibble(static_cast<uint32_t>(line[i]) >> shift);
+      packed[half * kLine + i] = static_cast<int8_t>(code * factors[i]);
+    }
+  }
+}
+
+}  // namespace
+
+size_t int4_group_bytes(const Int4Matrix& matrix) {
+  const int64_t factor_bytes = matrix.blocks() * kPackedChannels / 2;
+  return static_cast<size_t>((lines(matrix) + (factor_bytes + kLine - 1) / kLine) * kLine);
+}
+
+size_t int4_constant_bytes(const Int4Matrix& matrix) {
+  return static_cast<size_t>(groups(matrix)) * int4_group_bytes(matrix) +
+         static_cast<size_t>(matrix.channels) * sizeof(int32_t);
+}
+
+void pack_int4_group(const int8_t* codes, const uint8_t* factors, int64_t count,
+                     const Int4Matrix& matrix, std::byte* group) {
+  std::memset(group, 0, int4_group_bytes(matrix));
+  for (int64_t c = 0; c < count; ++c) {
+    for (int64_t i = 0; i < matrix.k; ++i) put(group, code_place(c, i), codes[c * matrix.k + i]);
+    for (int64_t b = 0; b < matrix.blocks(); ++b) {
+      put(group, factor_place(c, b, matrix), factors[c * matrix.blocks() + b] - 1);
+    }
+  }
+}
+
+void unpack_int4_group(const std::byte* group, int64_t count, const Int4Matrix& matrix,
+                       int8_t* weights) {
+  for (int64_t c = 0; c < count; ++c) {
+    for (int64_t i = 0; i < matrix.k; ++i) {
+      const int32_t code = signed_nibble(get(group, code_place(c, i)));
+      const int32_t factor =
+          matrix.block == 0
+              ? 1
+              : static_cast<int32_t>(get(group, factor_place(c, i / matrix.block, matrix))) + 1;
+      weights[c * matrix.k + i] = static_cast<int8_t>(code * factor);
+    }
+  }
+}
+
+void expand_int4(const std::byte* constant, const Int4Matrix& matrix, int8_t* packed) {
+  const size_t group_bytes = int4_group_bytes(matrix);
+  const size_t packed_group_bytes = packed_weights_bytes(kPackedChannels, matrix.k);
+  for (int64_t g = 0; g < groups(matrix); ++g) {
+    expand_group(constant + static_cast<size_t>(g) * group_bytes, matrix,
+                 packed + static_cast<size_t>(g) * packed_group_bytes);
+  }
+  if (matrix.channels == 0) return;
+  std::memcpy(packed_weight_sums(packed, matrix.channels, matrix.k), int4_sums(constant, matrix),
+              static_cast<size_t>(matrix.channels) * sizeof(int32_t));
+}
+
+const int32_t* int4_sums(const std::byte* constant, const Int4Matrix& matrix) {
+  const size_t bytes = static_cast<size_t>(groups(matrix)) * int4_group_bytes(matrix);
+  return reinterpret_cast<const int32_t*>(constant + bytes);
+}
+
+int32_t* int4_sums(std::byte* constant, const Int4Matrix& matrix) {
+  return const_cast<int32_t*>(int4_sums(const_cast<const std::byte*>(constant), matrix));
+}
+
+}  // namespace lathe

@@ -1,0 +1,131 @@
+#include "graph/slice_channels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "graph/packed_weights.h"
+#include "graph/stored_bytes.h"
+
+namespace lathe {
+namespace {
+
+constexpr int64_t kLine =
+    kPackedChannels * kPackedDepth;  // bytes; both packed forms are made of it
+
+/// Rows of a source from `offset` elements on.
+class LaterFloats final : public FloatSource {
+ public:
+  LaterFloats(std::shared_ptr<const FloatSource> source, int64_t offset)
+      : source_(std::move(source)), offset_(offset) {}
+  void read(int64_t begin, int64_t count, float* out) const override {
+    source_->read(offset_ + begin, count, out);
+  }
+
+ private:
+  std::shared_ptr<const FloatSource> source_;
+  int64_t offset_;
+};
+
+/// Zeros, aligned as matrix kernels ask of packed weights.
+std::shared_ptr<std::byte> zeroed_bytes(int64_t count) {
+  constexpr std::align_val_t kAlignment{64};
+  auto* bytes = static_cast<std::byte*>(::operator new(static_cast<size_t>(count), kAlignment));
+  std::fill_n(bytes, count, std::byte{0});
+  return {bytes, [](std::byte* p) { ::operator delete(p, kAlignment); }};
+}
+
+/// The packed form of 8 or 4 bits: groups of 16 channels, each a run of lines with 4 bytes a
+/// channel, then, of blocks of 4 bits, rows with one factor (a nibble) a channel.
+struct PackedForm {
+  int64_t group_bytes;
+  int64_t lines;
+  int64_t factor_rows;
+
+  explicit PackedForm(const Value& matrix) {
+    const int64_t k = matrix.shape[1];
+    if (matrix.dtype == DType::i4) {
+      const Int4Matrix int4 = int4_matrix(matrix);
+      group_bytes = static_cast<int64_t>(int4_group_bytes(int4));
+      lines = (k + 2 * kPackedDepth - 1) / (2 * kPackedDepth);
+      factor_rows = int4.blocks();
+    } else {
+      group_bytes = static_cast<int64_t>(packed_weights_bytes(kPackedChannels, k));
+      lines = group_bytes / kLine;
+      factor_rows = 0;
+    }
+  }
+
+  int64_t groups_bytes(int64_t channels) const {
+    return (channels + kPackedChannels - 1) / kPackedChannels * group_bytes;
+  }
+
+  void copy_channel(const std::byte* from, int64_t source, std::byte* to, int64_t target) const {
+    from += source / kPackedChannels * group_bytes;
+    to += target / kPackedChannels * group_bytes;
+    source %= kPackedChannels;
+    target %= kPackedChannels;
+    for (int64_t line = 0; line < lines; ++line) {
+      std::memcpy(to + line * kLine + target * kPackedDepth,
+                  from + line * kLine + source * kPackedDepth, kPackedDepth);
+    }
+    for (int64_t row = 0; row < factor_rows; ++row) {
+      const int64_t base = lines * kLine + row * kPackedChannels / 2;
+      const std::byte nibble =
+          (from[base + source / 2] >> (source % 2 == 0 ? 0 : 4)) & std::byte{15};
+      to[base + target / 2] |= nibble << (target % 2 == 0 ? 0 : 4);
+    }
+  }
+};
+
+void slice_packed(const Value& whole, int64_t first, const Value& part, std::byte* bytes) {
+  const PackedForm form(whole);
+  const int64_t count = part.shape[0];
+  for (int64_t c = 0; c < count; ++c) {
+    form.copy_channel(whole.constant->bytes.get(), first + c, bytes, c);
+  }
+  const std::byte* sums = whole.constant->bytes.get() + form.groups_bytes(whole.shape[0]);
+  std::memcpy(bytes + form.groups_bytes(count),
+              sums + first * static_cast<int64_t>(sizeof(int32_t)),
+              static_cast<size_t>(count) * sizeof(int32_t));
+}
+
+std::shared_ptr<const std::byte> slice_bytes(const Value& whole, int64_t first, const Value& part,
+                                             int64_t byte_count) {
+  std::shared_ptr<std::byte> bytes = zeroed_bytes(byte_count);
+  if (whole.constant->layout == Layout::packed) {
+    slice_packed(whole, first, part, bytes.get());
+  } else {
+    const int64_t row_bytes = byte_count / part.shape[0];
+    std::memcpy(bytes.get(), whole.constant->bytes.get() + first * row_bytes,
+                static_cast<size_t>(byte_count));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Value slice_channels(const Value& value, int64_t first, int64_t count, std::string_view suffix) {
+  Value part = value;
+  part.name += suffix;
+  part.shape[0] = count;
+  if (part.encoding && part.encoding->axis == 0) {
+    const auto begin = value.encoding->scale.begin() + first;
+    part.encoding->scale.assign(begin, begin + count);
+  }
+  auto constant = std::make_shared<Constant>(*value.constant);
+  constant->name += suffix;
+  part.constant = constant;
+  constant->byte_count = stored_bytes(part);
+  if (value.constant->floats != nullptr) {
+    const int64_t width = elements(value.shape) / value.shape[0];
+    constant->floats = std::make_shared<LaterFloats>(value.constant->floats, first * width);
+  } else if (value.constant->bytes != nullptr) {
+    constant->bytes = slice_bytes(value, first, part, constant->byte_count);
+  }
+  return part;
+}
+
+}  // namespace lathe

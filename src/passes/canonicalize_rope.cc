@@ -1,0 +1,177 @@
+// Before (tables [CL, D] with two equal halves):     After (tables [CL, D / 2]):
+//   %c = embedding(%cos_table, %position)              %c = embedding(%cos_table, %position)
+//   %s = embedding(%sin_table, %position)              %s = embedding(%sin_table, %position)
+//   %cos = unsqueeze(%c) {dim=1}                       %cos = unsqueeze(%c) {dim=1}
+//   %sin = unsqueeze(%s) {dim=1}                       %sin = unsqueeze(%s) {dim=1}
+//   %a = mul(%x, %cos)                                 %x1 = slice(%x) {dim=3, start=0, end=D/2}
+//   %x1 = slice(%x) {dim=3, start=0, end=D/2}          %x2 = slice(%x) {dim=3, start=D/2, end=D}
+//   %x2 = slice(%x) {dim=3, start=D/2, end=...}        %a = mul(%x1, %cos)
+//   %n = neg(%x2)                                      %b = mul(%x2, %sin)
+//   %h = cat(%n, %x1) {dim=-1}                         %lo = sub(%a, %b)
+//   %b = mul(%h, %sin)                                 %d = mul(%x2, %cos)
+//   %y = add(%a, %b)                                   %e = mul(%x1, %sin)
+//                                                      %hi = add(%d, %e)
+//                                                      %y = cat(%lo, %hi) {dim=3}
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace lathe {
+namespace {
+
+/// One rotated value, read backwards from its last add.
+struct Rope {
+  ValueId x = kNone;          // [1, heads, AR, D]
+  const Node* cos = nullptr;  // unsqueeze of the picked rows
+  const Node* sin = nullptr;
+};
+
+class HalfSplit {
+ public:
+  explicit HalfSplit(Graph& graph) : graph_(graph) {}
+
+  void run() {
+    const std::vector<NodeId> order = graph_.order();
+    for (const NodeId id : order) {
+      if (const std::optional<Rope> rope = match(graph_.node(id))) rewrite(id, *rope);
+    }
+    graph_.remove_dead();
+  }
+
+ private:
+  /// unsqueeze(embedding(table, position)) {dim=1}, with a float table whose halves are alike.
+  const Node* match_rows(ValueId value) const {
+    const Node* unsqueeze = producer_if(graph_, value, {Op::unsqueeze});
+    if (unsqueeze == nullptr || unsqueeze->attributes.integer("dim") != 1) return nullptr;
+    const Node* picked = producer_if(graph_, unsqueeze->inputs[0], {Op::embedding});
+    if (picked == nullptr || !has_floats(graph_, picked->inputs[0])) return nullptr;
+    return unsqueeze;
+  }
+
+  bool is_half(const Node* slice, ValueId x, bool second) const {
+    const int64_t width = graph_.value(x).shape.back();
+    return slice != nullptr && slice->inputs[0] == x && slice->attributes.integer("dim") == 3 &&
+           slice->attributes.integer("start") == (second ? width / 2 : 0) &&
+           graph_.value(slice->output()).shape.back() == width / 2;
+  }
+
+  std::optional<Rope> match(const Node& node) const {
+    if (node.op != Op::add || node.inputs.size() != 2) return std::nullopt;
+    const Node* straight = producer_if(graph_, node.inputs[0], {Op::mul});
+    const Node* turned = producer_if(graph_, node.inputs[1], {Op::mul});
+    if (straight == nullptr || turned == nullptr || straight->inputs.size() != 2 ||
+        turned->inputs.size() != 2) {
+      return std::nullopt;
+    }
+    const ValueId x = straight->inputs[0];
+    const Shape& shape = graph_.value(x).shape;
+    if (shape.size() != 4 || shape.back() % 2 != 0) return std::nullopt;
+    const Node* halves = producer_if(graph_, turned->inputs[0], {Op::cat});
+    if (halves == nullptr || halves->inputs.size() != 2) return std::nullopt;
+    const Node* negated = producer_if(graph_, halves->inputs[0], {Op::neg});
+    if (negated == nullptr ||
+        !is_half(producer_if(graph_, negated->inputs[0], {Op::slice}), x, true) ||
+        !is_half(producer_if(graph_, halves->inputs[1], {Op::slice}), x, false)) {
+      return std::nullopt;
+    }
+    const Node* cos = match_rows(straight->inputs[1]);
+    const Node* sin = match_rows(turned->inputs[1]);
+    if (cos == nullptr || sin == nullptr || !halves_alike(*cos) || !halves_alike(*sin)) {
+      return std::nullopt;
+    }
+    return Rope{x, cos, sin};
+  }
+
+  const Value& table_of(const Node& rows) const {
+    return graph_.value(graph_.producer(rows.inputs[0])->inputs[0]);
+  }
+
+  std::vector<float> first_half(const Value& table) const {
+    const int64_t width = table.shape[1];
+    std::vector<float> row(static_cast<size_t>(width));
+    std::vector<float> half;
+    for (int64_t r = 0; r < table.shape[0]; ++r) {
+      table.constant->floats->read(r * width, width, row.data());
+      half.insert(half.end(), row.begin(), row.begin() + width / 2);
+    }
+    return half;
+  }
+
+  bool halves_alike(const Node& rows) const {
+    const Value& table = table_of(rows);
+    const auto known = alike_.find(table.constant.get());
+    if (known != alike_.end()) return known->second;
+    const int64_t width = table.shape[1];
+    std::vector<float> row(static_cast<size_t>(width));
+    bool alike = width % 2 == 0;
+    for (int64_t r = 0; alike && r < table.shape[0]; ++r) {
+      table.constant->floats->read(r * width, width, row.data());
+      alike = std::equal(row.begin(), row.begin() + width / 2, row.begin() + width / 2);
+    }
+    alike_.emplace(table.constant.get(), alike);
+    return alike;
+  }
+
+  /// Half the rows of a table, [1, 1, AR, D / 2], made once for all that read it.
+  ValueId half_rows(const Node& rows) {
+    const Node picked = *graph_.producer(rows.inputs[0]);
+    const auto found = half_rows_.find(picked.inputs[0]);
+    if (found != half_rows_.end()) return found->second;
+    const Value table = graph_.value(picked.inputs[0]);
+    const ValueId half =
+        graph_.add_constant(table.name, DType::f32, {table.shape[0], table.shape[1] / 2},
+                            float_constant(table.constant->name, first_half(table)));
+    const ValueId picked_half = graph_.insert_before(
+        picked.id,
+        {.op = Op::embedding, .inputs = {half, picked.inputs[1]}, .module = picked.module});
+    const ValueId value = graph_.insert_after(graph_.value(picked_half).producer,
+                                              {.op = Op::unsqueeze,
+                                               .inputs = {picked_half},
+                                               .attributes = {{"dim", int64_t{1}}},
+                                               .module = picked.module});
+    half_rows_.emplace(picked.inputs[0], value);
+    return value;
+  }
+
+  void rewrite(NodeId id, const Rope& rope) {
+    const ValueId cos = half_rows(*rope.cos);
+    const ValueId sin = half_rows(*rope.sin);
+    const std::string module = graph_.node(id).module;
+    const int64_t width = graph_.value(rope.x).shape.back();
+    const auto insert = [&](Op op, std::vector<ValueId> inputs, Attributes attributes = {}) {
+      return graph_.insert_before(id, {.op = op,
+                                       .inputs = std::move(inputs),
+                                       .attributes = std::move(attributes),
+                                       .module = module});
+    };
+    const auto half = [&](int64_t start, int64_t end) {
+      return insert(Op::slice, {rope.x}, {{"dim", int64_t{3}}, {"start", start}, {"end", end}});
+    };
+    const ValueId x1 = half(0, width / 2);
+    const ValueId x2 = half(width / 2, width);
+    const ValueId a = insert(Op::mul, {x1, cos});
+    const ValueId b = insert(Op::mul, {x2, sin});
+    const ValueId low = insert(Op::sub, {a, b});
+    const ValueId c = insert(Op::mul, {x2, cos});
+    const ValueId d = insert(Op::mul, {x1, sin});
+    const ValueId high = insert(Op::add, {c, d});
+    const ValueId rotated = insert(Op::cat, {low, high}, {{"dim", int64_t{3}}});
+    graph_.replace_uses(graph_.node(id).output(), rotated);
+  }
+
+  Graph& graph_;
+  mutable std::map<const Constant*, bool> alike_;
+  std::map<ValueId, ValueId> half_rows_;  // by table
+};
+
+}  // namespace
+
+void canonicalize_rope(Graph& graph) { HalfSplit(graph).run(); }
+
+}  // namespace lathe

@@ -53,20 +53,32 @@ RecipeFacts facts_of(const ModelConfig& config) {
           config.layers,     config.heads,      config.kv_heads};
 }
 
-/// The ranges of all values of the float graph, by running it over every batch.
-RangeTable observe_ranges(const std::shared_ptr<const Checkpoint>& checkpoint,
-                          std::span<const CalibrationBatch> batches, const FloatForm& form,
-                          int threads, ThreadPool& pool) {
+/// What calibration finds out about a model.
+struct Calibration {
+  RangeTable ranges;
+  std::optional<ProductSamples> samples;  ///< where weight scales are to be searched
+};
+
+/// Runs the float graph over every batch.
+Calibration observe(const std::shared_ptr<const Checkpoint>& checkpoint,
+                    std::span<const CalibrationBatch> batches, const FloatForm& form,
+                    bool with_samples, int threads, ThreadPool& pool) {
   const auto length = static_cast<int64_t>(batches.front().tokens.size());
   const Graph graph = float_graph(checkpoint, {GraphRole::calibrate, length, length}, form);
+  Calibration found;
+  if (with_samples) found.samples.emplace(graph);
   FloatModel model(checkpoint, threads, FloatExecutor::fast, form);
   const FloatRun run = [&](const CalibrationBatch& batch, const FloatObserver& observer) {
     model.run(batch, [&](ValueId id, const TensorView& view) {
       if (view.dtype != DType::f32) return;
-      observer(id, {view.as<float>(), static_cast<size_t>(elements(view.shape))});
+      const std::span<const float> numbers{view.as<float>(),
+                                           static_cast<size_t>(elements(view.shape))};
+      observer(id, numbers);
+      if (found.samples) found.samples->observe(id, numbers);
     });
   };
-  return calibrate(graph, run, batches, pool);
+  found.ranges = calibrate(graph, run, batches, pool);
+  return found;
 }
 
 /// The context and the prefill width that the options mean for this model.
@@ -250,12 +262,15 @@ CompileReport compile(const std::filesystem::path& source, const std::filesystem
 
   progress("calibrating");
   ThreadPool pool(threads);
-  const RangeTable ranges = observe_ranges(checkpoint, batches, quiet, threads, pool);
+  const Calibration calibration =
+      observe(checkpoint, batches, quiet, recipe.seq_mse > 0, threads, pool);
 
   progress("quantizing");
   const Pipeline pipeline = pipeline_of(form.variant, form.target);
   run_on_all(graphs, pipeline.annotate, form.control);
-  graphs = quantize_model(graphs, ranges, recipe, pool).graphs;
+  graphs = quantize_model(graphs, calibration.ranges, recipe, pool,
+                          calibration.samples ? &*calibration.samples : nullptr)
+               .graphs;
   run_on_all(graphs, pipeline.lower, form.control);
 
   progress("writing");

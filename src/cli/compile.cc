@@ -76,6 +76,10 @@ void add_compile(CLI::App& app) {
       ->check(CLI::IsMember({16, 32, 64}));
   command->add_option("--kv-bits", options.kv_bits, "Bits of the caches")
       ->check(CLI::IsMember({8, 16}));
+  command
+      ->add_option("--seq-mse", options.seq_mse,
+                   "Steps of the search for weight scales (0: the largest magnitude)")
+      ->check(between(0, 1000));
   command->add_flag("--r3", options.r3, "Rotate queries and keys after RoPE");
   command
       ->add_option("--variant", options.variant,

@@ -338,7 +338,7 @@ std::string print_nodes(const Graph& graph, std::string_view module) {
     const Node& node = graph.node(id);
     const bool inside = node.module.starts_with(module) &&
                         (node.module.size() == module.size() || node.module[module.size()] == '.');
-    if (inside) out += print_node(graph, node);
+    if (inside) out += "  " + print_node(graph, node) + "\n";
   }
   return out;
 }

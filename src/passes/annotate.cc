@@ -7,9 +7,9 @@
 // move has one spec.
 
 #include <algorithm>
-#include <limits>
 #include <string_view>
 
+#include "graph/fixed_encodings.h"
 #include "graph/groups.h"
 #include "graph/operators.h"
 #include "passes/match.h"
@@ -24,13 +24,13 @@ bool is_unit(const Graph& graph, ValueId id) {
   return producer != nullptr && rule_of(producer->op).encoding == EncodingRule::unit;
 }
 
-/// A mask comes in by name, or is computed: a choice between numbers and the lowest there is.
+/// A mask comes in by name, or is computed: a choice between numbers and something as low as a mask.
 bool is_mask(const Graph& graph, ValueId id) {
   const Value& value = graph.value(id);
   if (value.name == "attention_mask" || value.name == "window_attention_mask") return true;
   const Node* producer = graph.producer(id);
   return producer != nullptr && producer->op == Op::where &&
-         producer->attributes.real("other") <= std::numeric_limits<float>::lowest();
+         producer->attributes.real("other") <= attention_mask_low();
 }
 
 /// cos and sin: rows of a constant table that are picked by position and only ever multiplied.

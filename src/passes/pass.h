@@ -31,6 +31,10 @@ struct Pass {
 /// reshape or expand to the same shape, and in-place copies (replaced by what is copied).
 void remove_redundancy(Graph& graph);
 
+/// A mask computed in the graph is as low as the fixed encoding of masks goes, -255, where it was the
+/// lowest float.
+void bounded_mask(Graph& graph);
+
 /// mul(weight, mul(x, rsqrt(add(mean(pow(x, 2)), eps)))) -> rms_norm(x, weight) {eps}
 void recompose_rms_norm(Graph& graph);
 

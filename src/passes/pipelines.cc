@@ -77,6 +77,7 @@ constexpr Pass kStaticBuild[] = {
 
 constexpr Pass kMainlineBuild[] = {
     {"remove_redundancy", plain<remove_redundancy>},
+    {"bounded_mask", plain<bounded_mask>},
     {"dead_code", plain<dead_code>},
 };
 

@@ -10,6 +10,7 @@
 #include "graph/operators.h"
 #include "quant/encodings.h"
 #include "quant/quantized_weights.h"
+#include "quant/scale_search.h"
 #include "support/error.h"
 
 namespace lathe {
@@ -85,12 +86,12 @@ Encoding group_encoding(const Graph& graph, const Groups& groups, int32_t group,
 
 class Converter {
  public:
-  Converter(const Graph& graph, const EncodingTable& encodings, const WeightFormats& formats,
+  Converter(const Graph& graph, const EncodingTable& encodings, const WeightPlan& weights,
             WeightCache& cache, ThreadPool& pool)
       : source_(graph),
         graph_(graph.role(), graph.tokens_per_call(), graph.context()),
         encodings_(encodings),
-        formats_(formats),
+        weights_(weights),
         cache_(cache),
         pool_(pool),
         now_(static_cast<size_t>(graph.value_count()), kNone) {}
@@ -185,15 +186,24 @@ class Converter {
   QuantizedConstant quantized_weight(const Node& node) {
     const Value& weight = source_.value(node.inputs[1]);
     if (!weight.is_constant()) refuse_weight(node, weight);
-    const WeightFormat& format = formats_.at(node.id);
-    WeightCache::Key floors;
+    const WeightFormat& format = weights_.formats.at(node.id);
+    std::vector<double> floors;
     const Encoding& input = encoding_of(node.inputs[0]).value();
     for (const float b : read_bias(node)) {
       floors.push_back(bias_scale_floor(b, input.scale.at(0)));
     }
-    return cache_.get(*weight.constant, form_of(format), floors, [&](std::string name) {
-      return quantize_weight(*weight.constant, weight.shape, format, floors, std::move(name),
-                             pool_);
+    const std::span<const float> samples =
+        weights_.search_steps > 0 ? weights_.samples->of(node.id) : std::span<const float>();
+    WeightCache::Key key = floors;
+    if (!samples.empty()) key.push_back(node.id);  // its scales depend on what it multiplies
+    return cache_.get(*weight.constant, form_of(format), key, [&](std::string name) {
+      std::vector<float> clips;
+      if (!samples.empty()) {
+        clips = search_clips(*weight.constant, weight.shape, format, floors, samples,
+                             weights_.search_steps, pool_);
+      }
+      return quantize_weight(*weight.constant, weight.shape, format, floors, std::move(name), pool_,
+                             clips);
     });
   }
 
@@ -213,7 +223,7 @@ class Converter {
   const Graph& source_;
   Graph graph_;
   const EncodingTable& encodings_;
-  const WeightFormats& formats_;
+  const WeightPlan& weights_;
   WeightCache& cache_;
   ThreadPool& pool_;
   std::vector<ValueId> now_;  // by value of the source: the real numbers in the new graph
@@ -241,9 +251,9 @@ EncodingTable make_encodings(const Graph& graph, const RangeTable& ranges, Threa
   return encodings;
 }
 
-Graph insert_qdq(const Graph& graph, const EncodingTable& encodings, const WeightFormats& formats,
+Graph insert_qdq(const Graph& graph, const EncodingTable& encodings, const WeightPlan& weights,
                  WeightCache& cache, ThreadPool& pool) {
-  return Converter(graph, encodings, formats, cache, pool).run();
+  return Converter(graph, encodings, weights, cache, pool).run();
 }
 
 }  // namespace lathe

@@ -10,6 +10,7 @@
 
 #include "graph/graph.h"
 #include "quant/calibrate.h"
+#include "quant/product_samples.h"
 #include "quant/quantized_constants.h"
 #include "quant/weight_format.h"
 #include "support/thread_pool.h"
@@ -60,14 +61,18 @@ class WeightCache {
   std::map<std::string, std::vector<Entry>> entries_;
 };
 
-/// The weight formats of a model's products, by node.
-using WeightFormats = std::map<NodeId, WeightFormat>;
+/// How the weights of a model's products are stored.
+struct WeightPlan {
+  std::map<NodeId, WeightFormat> formats;
+  int search_steps = 0;  ///< of the search for scales (search_clips); 0: the largest magnitude
+  const ProductSamples* samples = nullptr;  ///< to search with
+};
 
 /// An annotated float graph with everything quantized, in the form that other tools know as QDQ:
 /// float operators between dequantize and quantize nodes, weights and other constants as codes
 /// behind a dequantize, float inputs and outputs. The passes of Pipeline::lower make the integer
 /// graph of it. Ids are alike in all roles.
-Graph insert_qdq(const Graph& graph, const EncodingTable& encodings, const WeightFormats& formats,
+Graph insert_qdq(const Graph& graph, const EncodingTable& encodings, const WeightPlan& weights,
                  WeightCache& cache, ThreadPool& pool);
 
 }  // namespace lathe

@@ -34,18 +34,21 @@ std::vector<GroupReport> report(const Graph& graph, const RangeTable& ranges,
 }  // namespace
 
 QuantizedModel quantize_model(std::span<const Graph> graphs, const RangeTable& ranges,
-                              const Recipe& recipe, ThreadPool& pool) {
+                              const Recipe& recipe, ThreadPool& pool,
+                              const ProductSamples* samples) {
   if (graphs.empty()) fail({.what = "there is no graph to quantize"});
   QuantizedModel model;
   model.weights = choose_weights(recipe, graphs.front());
-  WeightFormats formats;
-  for (const WeightChoice& choice : model.weights) formats.emplace(choice.node, choice.format);
+  WeightPlan weights{{}, samples == nullptr ? 0 : recipe.seq_mse, samples};
+  for (const WeightChoice& choice : model.weights) {
+    weights.formats.emplace(choice.node, choice.format);
+  }
   for (const Graph& graph : graphs) require_same_structure(graphs.front(), graph);
 
   const EncodingTable encodings = make_encodings(graphs.front(), ranges, pool);
   WeightCache cache;
   for (const Graph& graph : graphs) {
-    model.graphs.push_back(insert_qdq(graph, encodings, formats, cache, pool));
+    model.graphs.push_back(insert_qdq(graph, encodings, weights, cache, pool));
   }
   model.groups = report(graphs.front(), ranges, encodings);
   return model;

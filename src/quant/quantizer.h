@@ -6,6 +6,7 @@
 
 #include "graph/graph.h"
 #include "quant/calibrate.h"
+#include "quant/product_samples.h"
 #include "quant/recipe.h"
 #include "quant/weight_choice.h"
 #include "support/thread_pool.h"
@@ -32,7 +33,11 @@ struct QuantizedModel {
 /// `ranges` are those of the values before annotation, by id (see calibrate). The result does not
 /// depend on the number of threads. Throws Error where roles differ, a rule of the recipe matches
 /// nothing, or a weight is NaN or infinite.
+///
+/// `samples` are rows of the products' inputs, for a recipe with a search of weight scales; null
+/// where it has none.
 QuantizedModel quantize_model(std::span<const Graph> graphs, const RangeTable& ranges,
-                              const Recipe& recipe, ThreadPool& pool);
+                              const Recipe& recipe, ThreadPool& pool,
+                              const ProductSamples* samples = nullptr);
 
 }  // namespace lathe

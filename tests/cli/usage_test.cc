@@ -35,7 +35,7 @@ std::set<std::string> united(std::set<std::string> set, const std::set<std::stri
 std::vector<Command> commands() {
   return {
       {"compile",
-       {"-o", "--output", "--recipe", "--quant", "--block", "--kv-bits", "--r3", "--variant",
+       {"-o", "--output", "--recipe", "--quant", "--block", "--kv-bits", "--seq-mse", "--r3", "--variant",
         "--target", "--context", "--prefill", "--calibration", "--calibration-tokens",
         "--disable-pass", "--print-after", "--print-module", "--explain", "--threads", "--json"}},
       {"run",

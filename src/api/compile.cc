@@ -14,6 +14,7 @@
 #include "api/key_magnitudes.h"
 #include "api/process.h"
 #include "artifact/write.h"
+#include "graph/verifier.h"
 #include "passes/equalize_keys.h"
 #include "passes/pipelines.h"
 #include "quant/quantizer.h"
@@ -186,6 +187,19 @@ void check_pass_names(const std::vector<std::string>& names) {
   }
 }
 
+/// Without some passes a graph can be looked at, but is none that runs.
+void require_integers(const std::vector<Graph>& graphs, const std::vector<std::string>& disabled) {
+  try {
+    for (const Graph& graph : graphs) verify(graph, true);
+  } catch (const Error& error) {
+    if (disabled.empty()) throw;
+    fail(
+        {.what = "what is left without the disabled passes is no integer graph; nothing is written",
+         .found = error.what(),
+         .advice = "see it with --print-after"});
+  }
+}
+
 /// Float graphs of one model, in the order in which they are quantized: decode first.
 std::vector<Graph> build_graphs(const std::shared_ptr<const Checkpoint>& checkpoint,
                                 const Sizes& sizes, const FloatForm& form) {
@@ -247,6 +261,9 @@ CompileReport compile(const std::filesystem::path& source, const std::filesystem
   progress("building graphs");
   form.control.options = {recipe.activation, mainline ? 16 : recipe.kv_bits, recipe.r3};
   form.control.disabled = options.disabled_passes;
+  const Graph untransformed = float_graph(checkpoint, {GraphRole::decode, 1, sizes.context}, form);
+  const std::vector<WeightChoice> weights = choose_weights(recipe, untransformed);
+  if (options.explain) options.explain(explain(recipe, weights));
   if (recipe.transforms && !mainline) {
     form.transform = [magnitudes = key_magnitudes(checkpoint, batches, threads),
                       control = form.control](Graph& graph) {
@@ -257,8 +274,6 @@ CompileReport compile(const std::filesystem::path& source, const std::filesystem
   FloatForm quiet = form;
   form.control.after = options.after_pass;
   std::vector<Graph> graphs = build_graphs(checkpoint, sizes, form);
-  const std::vector<WeightChoice> weights = choose_weights(recipe, graphs.front());
-  if (options.explain) options.explain(explain(recipe, weights));
 
   progress("calibrating");
   ThreadPool pool(threads);
@@ -272,6 +287,7 @@ CompileReport compile(const std::filesystem::path& source, const std::filesystem
                           calibration.samples ? &*calibration.samples : nullptr)
                .graphs;
   run_on_all(graphs, pipeline.lower, form.control);
+  require_integers(graphs, options.disabled_passes);
 
   progress("writing");
   Model model;

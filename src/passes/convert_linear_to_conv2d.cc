@@ -13,8 +13,11 @@
 // conv2d(16) -> permute(16) -> reshape(16) -> requantize(8), and every permute moves twice the
 // bytes.
 
+#include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -36,11 +39,10 @@ RowLayout layout_of(size_t rank) {
 
 class Conversion {
  public:
-  explicit Conversion(Graph& graph) : graph_(graph) {}
+  explicit Conversion(Graph& graph) : graph_(graph), order_(graph.order()) {}
 
   void run() {
-    const std::vector<NodeId> order = graph_.order();
-    for (const NodeId id : order) {
+    for (const NodeId id : order_) {
       if (graph_.node(id).op != Op::linear) continue;
       const size_t rank = graph_.value(graph_.node(id).inputs[0]).shape.size();
       if (rank >= 2 && rank <= 4) convert(id);
@@ -76,13 +78,23 @@ class Conversion {
     return value;
   }
 
+  /// Whether a weight is also something else than the weight of products: a tied embedding.
+  bool is_tied(ValueId weight) const {
+    return std::any_of(order_.begin(), order_.end(), [&](NodeId id) {
+      const Node& node = graph_.node(id);
+      return node.op != Op::linear &&
+             std::find(node.inputs.begin(), node.inputs.end(), weight) != node.inputs.end();
+    });
+  }
+
   /// [N, K] -> [N, K, 1, 1] over the same numbers, once for all products with this weight.
-  ValueId as_filter(ValueId weight) {
+  ValueId as_filter(NodeId linear, ValueId weight) {
     const auto found = filters_.find(weight);
     if (found != filters_.end()) return found->second;
     const Value matrix = graph_.value(weight);
+    std::string name = is_tied(weight) ? graph_.node(linear).module + ".weight" : matrix.name;
     const ValueId filter = graph_.add_constant(
-        matrix.name, matrix.dtype, {matrix.shape[0], matrix.shape[1], 1, 1}, matrix.constant);
+        std::move(name), matrix.dtype, {matrix.shape[0], matrix.shape[1], 1, 1}, matrix.constant);
     take_type(graph_, filter, weight);
     filters_.emplace(weight, filter);
     return filter;
@@ -94,7 +106,7 @@ class Conversion {
     const RowLayout layout = layout_of(shape.size());
     std::vector<ValueId> inputs = linear.inputs;
     inputs[0] = channels_first(id, inputs[0]);
-    inputs[1] = as_filter(inputs[1]);
+    inputs[1] = as_filter(id, inputs[1]);
     ValueId value = insert(id, Op::conv2d, std::move(inputs), {}, linear.output());
     value = insert(id, Op::permute, {value}, {{"dims", layout.back}}, linear.output());
     if (layout.reshapes) {
@@ -104,6 +116,7 @@ class Conversion {
   }
 
   Graph& graph_;
+  std::vector<NodeId> order_;  // before anything is inserted
   std::map<ValueId, ValueId> channels_first_;
   std::map<ValueId, ValueId> filters_;
 };

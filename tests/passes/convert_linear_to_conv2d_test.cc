@@ -74,6 +74,7 @@ TEST(convert_linear_to_conv2d, ATiedWeightStaysATableAndBecomesOneFilter) {
   EXPECT_EQ(graph.value(table.inputs[0]).shape, (Shape{8, 4}));
   EXPECT_EQ(graph.value(first.inputs[1]).shape, (Shape{8, 4, 1, 1}));
   EXPECT_EQ(first.inputs[1], second.inputs[1]);
+  EXPECT_EQ(graph.value(first.inputs[1]).name, "lm_head.weight");
   EXPECT_EQ(graph.value(first.inputs[1]).constant, graph.value(table.inputs[0]).constant);
 }
 

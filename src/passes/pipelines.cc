@@ -1,6 +1,7 @@
 #include "passes/pipelines.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "graph/verifier.h"
 
@@ -13,85 +14,70 @@ void plain(Graph& graph, const PassOptions&) {
   kRun(graph);
 }
 
+/// A pass of a pipeline, for every target or for one.
+struct Step {
+  Pass pass;
+  std::optional<Target> only = {};
+};
+
 // --- hf
 
-constexpr Pass kHfBuildForCpu[] = {
-    {"remove_redundancy", plain<remove_redundancy>},
-    {"recompose_rms_norm", plain<recompose_rms_norm>},
-    {"recompose_silu", plain<recompose_silu>},
-    {"precomputed_rope", plain<precomputed_rope>},
-    {"custom_static_cache", plain<custom_static_cache>},
-    {"canonicalize_rope", plain<canonicalize_rope>},
-    {"r3", r3},
-    {"convert_linear_to_conv2d", plain<convert_linear_to_conv2d>},
-    {"sink_layout", plain<sink_layout>},
-    {"fuse_consecutive_reshape", plain<fuse_consecutive_reshape>},
-    {"fuse_consecutive_permute", plain<fuse_consecutive_permute>},
-    {"fuse_consecutive_cast", plain<fuse_consecutive_cast>},
-    {"dead_code", plain<dead_code>},
+constexpr Step kHfBuild[] = {
+    {{"remove_redundancy", plain<remove_redundancy>}},
+    {{"recompose_rms_norm", plain<recompose_rms_norm>}},
+    {{"recompose_silu", plain<recompose_silu>}, Target::cpu},
+    {{"precomputed_rope", plain<precomputed_rope>}},
+    {{"custom_static_cache", plain<custom_static_cache>}},
+    {{"canonicalize_rope", plain<canonicalize_rope>}},
+    {{"r3", r3}},
+    {{"convert_linear_to_conv2d", plain<convert_linear_to_conv2d>}},
+    {{"sink_layout", plain<sink_layout>}},
+    {{"decompose_silu", plain<decompose_silu>}, Target::htp},
+    {{"fuse_consecutive_reshape", plain<fuse_consecutive_reshape>}},
+    {{"fuse_consecutive_permute", plain<fuse_consecutive_permute>}},
+    {{"fuse_consecutive_cast", plain<fuse_consecutive_cast>}},
+    {{"dead_code", plain<dead_code>}},
 };
 
-constexpr Pass kHfBuildForHtp[] = {
-    {"remove_redundancy", plain<remove_redundancy>},
-    {"recompose_rms_norm", plain<recompose_rms_norm>},
-    {"precomputed_rope", plain<precomputed_rope>},
-    {"custom_static_cache", plain<custom_static_cache>},
-    {"canonicalize_rope", plain<canonicalize_rope>},
-    {"r3", r3},
-    {"convert_linear_to_conv2d", plain<convert_linear_to_conv2d>},
-    {"sink_layout", plain<sink_layout>},
-    {"decompose_silu", plain<decompose_silu>},
-    {"fuse_consecutive_reshape", plain<fuse_consecutive_reshape>},
-    {"fuse_consecutive_permute", plain<fuse_consecutive_permute>},
-    {"fuse_consecutive_cast", plain<fuse_consecutive_cast>},
-    {"dead_code", plain<dead_code>},
+constexpr Step kAnnotate[] = {
+    {{"separate_weights", plain<separate_weights>}},
+    {{"annotate", annotate}},
+    {{"annotate_kv_8bit", annotate_kv_8bit}},
+    {{"insert_requantize", plain<insert_requantize>}},
 };
 
-constexpr Pass kAnnotate[] = {
-    {"separate_weights", plain<separate_weights>},
-    {"annotate", annotate},
-    {"annotate_kv_8bit", annotate_kv_8bit},
-    {"insert_requantize", plain<insert_requantize>},
-};
-
-constexpr Pass kLowerForCpu[] = {
-    {"fold_qdq", plain<fold_qdq>},
-    {"tag_quant_io", plain<tag_quant_io>},
-    {"dead_code", plain<dead_code>},
-};
-
-constexpr Pass kLowerForHtp[] = {
-    {"fold_qdq", plain<fold_qdq>},
-    {"tag_quant_io", plain<tag_quant_io>},
-    {"mha_to_sha", plain<mha_to_sha>},
-    {"dead_code", plain<dead_code>},
+constexpr Step kLower[] = {
+    {{"fold_qdq", plain<fold_qdq>}},
+    {{"tag_quant_io", plain<tag_quant_io>}},
+    {{"mha_to_sha", plain<mha_to_sha>}, Target::htp},
+    {{"dead_code", plain<dead_code>}},
 };
 
 // --- static: the frontend gives the final form
 
-constexpr Pass kStaticBuild[] = {
-    {"dead_code", plain<dead_code>},
+constexpr Step kStaticBuild[] = {
+    {{"dead_code", plain<dead_code>}},
 };
 
 // --- hf_mainline: 16-bit caches, products become convolutions when everything else is done
 
-constexpr Pass kMainlineBuild[] = {
-    {"remove_redundancy", plain<remove_redundancy>},
-    {"bounded_mask", plain<bounded_mask>},
-    {"dead_code", plain<dead_code>},
+constexpr Step kMainlineBuild[] = {
+    {{"remove_redundancy", plain<remove_redundancy>}},
+    {{"bounded_mask", plain<bounded_mask>}},
+    {{"dead_code", plain<dead_code>}},
 };
 
-constexpr Pass kMainlineAnnotate[] = {
-    {"separate_weights", plain<separate_weights>},
-    {"annotate", annotate},
-    {"insert_requantize", plain<insert_requantize>},
+constexpr Step kMainlineAnnotate[] = {
+    {{"separate_weights", plain<separate_weights>}},
+    {{"annotate", annotate}},
+    {{"insert_requantize", plain<insert_requantize>}},
 };
 
-constexpr Pass kMainlineLower[] = {
-    {"fold_qdq", plain<fold_qdq>},
-    {"tag_quant_io", plain<tag_quant_io>},
-    {"convert_linear_to_conv2d", plain<convert_linear_to_conv2d>},
-    {"dead_code", plain<dead_code>},
+constexpr Step kMainlineLower[] = {
+    {{"fold_qdq", plain<fold_qdq>}},
+    {{"tag_quant_io", plain<tag_quant_io>}},
+    {{"convert_linear_to_conv2d", plain<convert_linear_to_conv2d>}},
+    {{"dead_code", plain<dead_code>}},
 };
 
 // --- transforms
@@ -118,16 +104,20 @@ std::string_view name_of(Variant variant) {
 std::string_view name_of(Target target) { return target == Target::cpu ? "cpu" : "htp"; }
 
 Pipeline pipeline_of(Variant variant, Target target) {
-  const std::span<const Pass> lower =
-      target == Target::cpu ? std::span<const Pass>(kLowerForCpu) : kLowerForHtp;
+  const auto passes = [&](std::span<const Step> steps) {
+    std::vector<Pass> chosen;
+    for (const Step& step : steps) {
+      if (step.only.value_or(target) == target) chosen.push_back(step.pass);
+    }
+    return chosen;
+  };
   switch (variant) {
     case Variant::hf:
-      return {target == Target::cpu ? std::span<const Pass>(kHfBuildForCpu) : kHfBuildForHtp,
-              kAnnotate, lower};
+      return {passes(kHfBuild), passes(kAnnotate), passes(kLower)};
     case Variant::hf_mainline:
-      return {kMainlineBuild, kMainlineAnnotate, kMainlineLower};
+      return {passes(kMainlineBuild), passes(kMainlineAnnotate), passes(kMainlineLower)};
     case Variant::static_form:
-      return {kStaticBuild, kAnnotate, lower};
+      return {passes(kStaticBuild), passes(kAnnotate), passes(kLower)};
   }
   return {};
 }

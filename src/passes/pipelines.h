@@ -29,9 +29,9 @@ std::string_view name_of(Target target);
 /// The passes of one variant for one target, in order. Between `build` and `annotate` come
 /// calibration's transforms, between `annotate` and `lower` the encodings (src/quant).
 struct Pipeline {
-  std::span<const Pass> build;     ///< from what the frontend gives to a static float graph
-  std::span<const Pass> annotate;  ///< which value becomes what
-  std::span<const Pass> lower;     ///< from quantize and dequantize nodes to an integer graph
+  std::vector<Pass> build;     ///< from what the frontend gives to a static float graph
+  std::vector<Pass> annotate;  ///< which value becomes what
+  std::vector<Pass> lower;     ///< from quantize and dequantize nodes to an integer graph
 };
 Pipeline pipeline_of(Variant variant, Target target);
 

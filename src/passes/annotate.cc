@@ -24,7 +24,8 @@ bool is_unit(const Graph& graph, ValueId id) {
   return producer != nullptr && rule_of(producer->op).encoding == EncodingRule::unit;
 }
 
-/// A mask comes in by name, or is computed: a choice between numbers and something as low as a mask.
+/// A mask comes in by name, or is computed: a choice between numbers and something as low as a
+/// mask.
 bool is_mask(const Graph& graph, ValueId id) {
   const Value& value = graph.value(id);
   if (value.name == "attention_mask" || value.name == "window_attention_mask") return true;

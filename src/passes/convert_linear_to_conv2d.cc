@@ -1,12 +1,15 @@
-// Before (rows [1, AR, K]):                  After:
-//   %linear = aten.linear(%x, %w)              %reshape = aten.reshape(%x) {sizes=[1, AR, K, 1]}
-//                                              %permute = aten.permute(%reshape) {dims=[0, 2, 3,
-//                                              1]} %conv2d = aten.conv2d(%permute, %w) %permute_1 =
-//                                              aten.permute(%conv2d) {dims=[0, 3, 1, 2]} %reshape_1
-//                                              = aten.reshape(%permute_1)
-//                                                               {sizes=[1, AR, N]}
-// with %w as [N, K, 1, 1]. Everything but conv2d only moves numbers, so all of it has one encoding
-// on each side of the product. Rows of four dimensions need no reshape.
+// Before, rows [1, AR, K]:
+//   %linear = aten.linear(%x, %w)
+//
+// After, with %w as [N, K, 1, 1]:
+//   %reshape = aten.reshape(%x) {sizes=[1, AR, K, 1]}
+//   %permute = aten.permute(%reshape) {dims=[0, 2, 3, 1]}
+//   %conv2d = aten.conv2d(%permute, %w)
+//   %permute_1 = aten.permute(%conv2d) {dims=[0, 3, 1, 2]}
+//   %reshape_1 = aten.reshape(%permute_1) {sizes=[1, AR, N]}
+//
+// Everything but conv2d only moves numbers, so all of it has one encoding on each side of the
+// product. Rows of four dimensions need no reshape.
 //
 // Done before annotation, 8-bit values begin directly behind the conv2d. Done on an integer graph,
 // where the change of encoding already stands behind the linear, they begin behind the reshape:

@@ -1,11 +1,20 @@
-// Before (keys of one layer):                                 After:
-//   input %keys : f32[1, Hkv, CL, D]                            input %k_cache_0 : f32[1, Hkv, D,
-//   CL-AR] %index_copy_ = aten.index_copy_(%keys, %slots, %k)          %transpose =
-//   aten.transpose(%k) {2, 3} %unsqueeze = aten.unsqueeze(%index_copy_) {dim=2}           %cat =
-//   aten.cat(%k_cache_0, %transpose) {dim=3} %expand, %reshape : f32[1, H, CL, D] %unsqueeze,
-//   %expand, %reshape : f32[1, H, D, CL] %transpose = aten.transpose(%reshape) {2, 3} %matmul =
-//   aten.matmul(%q, %reshape) %matmul = aten.matmul(%q, %transpose)                       output
-//   k_new_0 = %transpose output layers.0.keys = %index_copy_
+// Before (keys of one layer):
+//   input %keys : f32[1, Hkv, CL, D]
+//   %index_copy_ = aten.index_copy_(%keys, %slots, %k)
+//   %unsqueeze = aten.unsqueeze(%index_copy_) {dim=2}
+//   %expand, %reshape : f32[1, H, CL, D]
+//   %transpose = aten.transpose(%reshape) {dim0=2, dim1=3}
+//   %matmul = aten.matmul(%q, %transpose)
+//   output layers.0.keys = %index_copy_
+//
+// After:
+//   input %k_cache_0 : f32[1, Hkv, D, CL - AR]
+//   %transpose = aten.transpose(%k) {dim0=2, dim1=3}
+//   %cat = aten.cat(%k_cache_0, %transpose) {dim=3}
+//   %unsqueeze, %expand, %reshape : f32[1, H, D, CL]
+//   %matmul = aten.matmul(%q, %reshape)
+//   output k_new_0 = %transpose
+//
 // Values likewise, not transposed.
 
 #include <fmt/format.h>

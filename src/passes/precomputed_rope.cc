@@ -1,9 +1,15 @@
-// Before:                                                After:
-//   %unsqueeze = aten.unsqueeze(%position_ids) {dim=2}     input %position : i32[1, AR]
-//   %to = aten.to(%unsqueeze) {dtype=f32}                  const %rope_cos : f32[CL, D]
-//   %mul = aten.mul(%to, %inv_freq)                        %embedding = aten.embedding(%rope_cos,
-//   %position) %cat = aten.cat(%mul, %mul) {dim=-1} %cos = aten.cos(%cat) %mul_1 = aten.mul(%cos)
-//   {other=1.2}   (optional)
+// Before:
+//   %unsqueeze = aten.unsqueeze(%position_ids) {dim=2}
+//   %to = aten.to(%unsqueeze) {dtype=f32}
+//   %mul = aten.mul(%to, %inv_freq)
+//   %cat = aten.cat(%mul, %mul) {dim=-1}
+//   %cos = aten.cos(%cat)
+//   %mul_1 = aten.mul(%cos) {other=1.2}   (where the model scales them)
+//
+// After:
+//   input %position : i32[1, AR]
+//   const %rotary_emb.cos_table : f32[CL, D]
+//   %embedding = aten.embedding(%rotary_emb.cos_table, %position)
 
 #include <algorithm>
 #include <optional>

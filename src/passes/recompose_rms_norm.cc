@@ -1,7 +1,13 @@
-// Before:                                              After:
-//   %pow = aten.pow(%x) {exponent=2}                     %rms_norm = lathe.rms_norm(%x, %w)
-//   {eps=...} %mean = aten.mean(%pow) {dim=-1} %add = aten.add(%mean) {other=1e-05} %rsqrt =
-//   aten.rsqrt(%add) %mul = aten.mul(%x, %rsqrt) %mul_1 = aten.mul(%w, %mul)
+// Before:
+//   %pow = aten.pow(%x) {exponent=2}
+//   %mean = aten.mean(%pow) {dim=-1}
+//   %add = aten.add(%mean) {other=1e-05}
+//   %rsqrt = aten.rsqrt(%add)
+//   %mul = aten.mul(%x, %rsqrt)
+//   %mul_1 = aten.mul(%w, %mul)
+//
+// After:
+//   %rms_norm = lathe.rms_norm(%x, %w) {eps=1e-05}
 
 #include <optional>
 

@@ -2,11 +2,10 @@
 // of SpinQuant, Liu et al. 2024). Attention mixes the values of different tokens, never of
 // different dimensions, so what it gives is rotated alike:
 //
-// Before:                                       After:
-//   %v = linear(%h, V)                            %v = linear(%h, Q^T V)        (each head's rows)
+// Before:                                       After, head by head:
+//   %v = linear(%h, V)                            %v = linear(%h, Q^T V)
 //   %o = matmul(%softmax, concat(past, %v))       %o = matmul(%softmax, concat(past, %v))
-//   %y = linear(%o, W)                            %y = linear(%o, W Q)          (each head's
-//   columns)
+//   %y = linear(%o, W)                            %y = linear(%o, W Q)
 
 #include <memory>
 #include <optional>

@@ -31,8 +31,8 @@ struct Pass {
 /// reshape or expand to the same shape, and in-place copies (replaced by what is copied).
 void remove_redundancy(Graph& graph);
 
-/// A mask computed in the graph is as low as the fixed encoding of masks goes, -255, where it was the
-/// lowest float.
+/// A mask computed in the graph is as low as the fixed encoding of masks goes, -255, where it was
+/// the lowest float.
 void bounded_mask(Graph& graph);
 
 /// mul(weight, mul(x, rsqrt(add(mean(pow(x, 2)), eps)))) -> rms_norm(x, weight) {eps}

@@ -200,16 +200,18 @@ void require_integers(const std::vector<Graph>& graphs, const std::vector<std::s
   }
 }
 
-/// Float graphs of one model, in the order in which they are quantized: decode first.
+/// Float graphs of one model, in the order in which they are quantized: decode first, which is the
+/// one that `shown` sees.
 std::vector<Graph> build_graphs(const std::shared_ptr<const Checkpoint>& checkpoint,
-                                const Sizes& sizes, const FloatForm& form) {
+                                const Sizes& sizes, const FloatForm& form,
+                                const PassControl& shown) {
+  FloatForm decode = form;
+  decode.control = shown;
   std::vector<Graph> graphs;
-  graphs.push_back(float_graph(checkpoint, {GraphRole::decode, 1, sizes.context}, form));
+  graphs.push_back(float_graph(checkpoint, {GraphRole::decode, 1, sizes.context}, decode));
   if (sizes.prefill > 1) {
-    FloatForm quiet = form;
-    quiet.control.after = {};
     graphs.push_back(
-        float_graph(checkpoint, {GraphRole::prefill, sizes.prefill, sizes.context}, quiet));
+        float_graph(checkpoint, {GraphRole::prefill, sizes.prefill, sizes.context}, form));
   }
   return graphs;
 }
@@ -261,8 +263,10 @@ CompileReport compile(const std::filesystem::path& source, const std::filesystem
   progress("building graphs");
   form.control.options = {recipe.activation, mainline ? 16 : recipe.kv_bits, recipe.r3};
   form.control.disabled = options.disabled_passes;
-  const Graph untransformed = float_graph(checkpoint, {GraphRole::decode, 1, sizes.context}, form);
-  const std::vector<WeightChoice> weights = choose_weights(recipe, untransformed);
+  PassControl shown = form.control;
+  shown.after = options.after_pass;
+  std::vector<Graph> graphs = build_graphs(checkpoint, sizes, form, shown);
+  const std::vector<WeightChoice> weights = choose_weights(recipe, graphs.front());
   if (options.explain) options.explain(explain(recipe, weights));
   if (recipe.transforms && !mainline) {
     form.transform = [magnitudes = key_magnitudes(checkpoint, batches, threads),
@@ -270,23 +274,21 @@ CompileReport compile(const std::filesystem::path& source, const std::filesystem
       equalize_keys(graph, magnitudes);
       run_passes(graph, rotations(), control);
     };
+    for (Graph& graph : graphs) form.transform(graph);
   }
-  FloatForm quiet = form;
-  form.control.after = options.after_pass;
-  std::vector<Graph> graphs = build_graphs(checkpoint, sizes, form);
 
   progress("calibrating");
   ThreadPool pool(threads);
   const Calibration calibration =
-      observe(checkpoint, batches, quiet, recipe.seq_mse > 0, threads, pool);
+      observe(checkpoint, batches, form, recipe.seq_mse > 0, threads, pool);
 
   progress("quantizing");
   const Pipeline pipeline = pipeline_of(form.variant, form.target);
-  run_on_all(graphs, pipeline.annotate, form.control);
+  run_on_all(graphs, pipeline.annotate, shown);
   graphs = quantize_model(graphs, calibration.ranges, recipe, pool,
                           calibration.samples ? &*calibration.samples : nullptr)
                .graphs;
-  run_on_all(graphs, pipeline.lower, form.control);
+  run_on_all(graphs, pipeline.lower, shown);
   require_integers(graphs, options.disabled_passes);
 
   progress("writing");

@@ -1,6 +1,7 @@
 #include "graph/constant.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace lathe {
@@ -27,15 +28,29 @@ std::shared_ptr<const Constant> float_constant(std::string name, std::vector<flo
   return constant;
 }
 
-std::shared_ptr<const Constant> bytes_constant(std::string name, std::vector<std::byte> bytes,
-                                               Layout layout) {
+std::shared_ptr<std::byte> aligned_bytes(int64_t count) {
+  constexpr std::align_val_t kAlignment{64};
+  auto* bytes = static_cast<std::byte*>(::operator new(static_cast<size_t>(count), kAlignment));
+  return {bytes, [](std::byte* p) { ::operator delete(p, kAlignment); }};
+}
+
+std::shared_ptr<const Constant> code_constant(std::string name, Layout layout,
+                                              std::shared_ptr<const std::byte> bytes,
+                                              int64_t byte_count) {
   auto constant = std::make_shared<Constant>();
   constant->name = std::move(name);
   constant->layout = layout;
-  constant->byte_count = static_cast<int64_t>(bytes.size());
-  auto held = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-  constant->bytes = std::shared_ptr<const std::byte>(held, held->data());
+  constant->bytes = std::move(bytes);
+  constant->byte_count = byte_count;
   return constant;
+}
+
+std::shared_ptr<const Constant> bytes_constant(std::string name, std::vector<std::byte> bytes,
+                                               Layout layout) {
+  const auto byte_count = static_cast<int64_t>(bytes.size());
+  auto held = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  return code_constant(std::move(name), layout,
+                       std::shared_ptr<const std::byte>(held, held->data()), byte_count);
 }
 
 }  // namespace lathe

@@ -38,6 +38,12 @@ struct Constant {
 
 /// A float constant held in memory.
 std::shared_ptr<const Constant> float_constant(std::string name, std::vector<float> values);
+/// Memory from a multiple of 64 bytes on, which matrix kernels ask of packed weights.
+std::shared_ptr<std::byte> aligned_bytes(int64_t count);
+/// A constant of codes; shares `bytes`.
+std::shared_ptr<const Constant> code_constant(std::string name, Layout layout,
+                                              std::shared_ptr<const std::byte> bytes,
+                                              int64_t byte_count);
 /// A constant of another type held in memory; takes over `bytes`.
 std::shared_ptr<const Constant> bytes_constant(std::string name, std::vector<std::byte> bytes,
                                                Layout layout = Layout::rows);

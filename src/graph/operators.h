@@ -47,6 +47,9 @@ struct OperatorRule {
 };
 
 const OperatorRule& rule_of(Op op);
+/// Whether an operator's output holds its input's elements and nothing computed from them (`to`
+/// may give them another type).
+bool is_movement(Op op);
 /// Null for a name that no operator has.
 const OperatorRule* rule_named(std::string_view name);
 

@@ -37,11 +37,15 @@ void Rewrite::apply() {
   graph_.replace_uses(replacements_);
 }
 
-void stand_in(Graph& graph, ValueId value, ValueId from) {
+void take_type(Graph& graph, ValueId value, ValueId from) {
   const Value& source = graph.value(from);
   graph.set_value_type(value, source.dtype, source.encoding);
   graph.set_spec(value, source.spec);
-  graph.set_read_as(value, source.read_as);
+}
+
+void stand_in(Graph& graph, ValueId value, ValueId from) {
+  take_type(graph, value, from);
+  graph.set_read_as(value, graph.value(from).read_as);
 }
 
 }  // namespace lathe

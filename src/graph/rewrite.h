@@ -34,7 +34,9 @@ class Rewrite {
   std::vector<std::pair<ValueId, ValueId>> replacements_;
 };
 
-/// Gives `value` the type, encoding and annotation of `from`, whose numbers and readers it has.
+/// Gives `value` the type, encoding and spec of `from`, whose numbers it holds.
+void take_type(Graph& graph, ValueId value, ValueId from);
+/// As take_type, for a value that takes over the readers too, and so what they read it as.
 void stand_in(Graph& graph, ValueId value, ValueId from);
 
 }  // namespace lathe

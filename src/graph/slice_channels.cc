@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <utility>
 
 #include "graph/packed_weights.h"
@@ -28,14 +27,6 @@ class LaterFloats final : public FloatSource {
   std::shared_ptr<const FloatSource> source_;
   int64_t offset_;
 };
-
-/// Zeros, aligned as matrix kernels ask of packed weights.
-std::shared_ptr<std::byte> zeroed_bytes(int64_t count) {
-  constexpr std::align_val_t kAlignment{64};
-  auto* bytes = static_cast<std::byte*>(::operator new(static_cast<size_t>(count), kAlignment));
-  std::fill_n(bytes, count, std::byte{0});
-  return {bytes, [](std::byte* p) { ::operator delete(p, kAlignment); }};
-}
 
 /// The packed form of 8 or 4 bits: groups of 16 channels, each a run of lines with 4 bytes a
 /// channel, then, of blocks of 4 bits, rows with one factor (a nibble) a channel.
@@ -94,7 +85,8 @@ void slice_packed(const Value& whole, int64_t first, const Value& part, std::byt
 
 std::shared_ptr<const std::byte> slice_bytes(const Value& whole, int64_t first, const Value& part,
                                              int64_t byte_count) {
-  std::shared_ptr<std::byte> bytes = zeroed_bytes(byte_count);
+  std::shared_ptr<std::byte> bytes = aligned_bytes(byte_count);
+  std::fill_n(bytes.get(), byte_count, std::byte{0});  // what no channel fills
   if (whole.constant->layout == Layout::packed) {
     slice_packed(whole, first, part, bytes.get());
   } else {

@@ -70,38 +70,6 @@ OperatorKind kind_of(Op op) {
     case Op::linear:
     case Op::matmul:
       return OperatorKind::products;
-    case Op::add:
-    case Op::add_:
-    case Op::cos:
-    case Op::le:
-    case Op::mean:
-    case Op::mul:
-    case Op::neg:
-    case Op::pow:
-    case Op::rms_norm:
-    case Op::rsqrt:
-    case Op::sigmoid:
-    case Op::silu:
-    case Op::sin:
-    case Op::softmax:
-    case Op::sub:
-    case Op::where:
-      return OperatorKind::elementwise;
-    case Op::alias:
-    case Op::cat:
-    case Op::copy_:
-    case Op::dropout:
-    case Op::embedding:
-    case Op::expand:
-    case Op::index_copy_:
-    case Op::permute:
-    case Op::reshape:
-    case Op::select:
-    case Op::slice:
-    case Op::transpose:
-    case Op::unsqueeze:
-    case Op::view:
-      return OperatorKind::movement;
     case Op::dequantize:
     case Op::quantize:
     case Op::requantize:
@@ -110,8 +78,9 @@ OperatorKind kind_of(Op op) {
     case Op::arange:
     case Op::zeros:
       return OperatorKind::making;
+    default:
+      return is_movement(op) ? OperatorKind::movement : OperatorKind::elementwise;
   }
-  return OperatorKind::making;
 }
 
 std::string_view name_of(OperatorKind kind) {

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/rewrite.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

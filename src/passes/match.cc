@@ -69,12 +69,6 @@ std::vector<int64_t> permutation_of(const Graph& graph, const Node& node) {
   return dims;
 }
 
-void take_type(Graph& graph, ValueId value, ValueId from) {
-  const Value& source = graph.value(from);
-  graph.set_value_type(value, source.dtype, source.encoding);
-  graph.set_spec(value, source.spec);
-}
-
 bool is_permute(const Node& node, std::initializer_list<int64_t> dims) {
   return node.op == Op::permute && node.attributes.integers("dims") == std::vector<int64_t>(dims);
 }

@@ -31,9 +31,6 @@ bool is_output(const Graph& graph, ValueId value);
 /// input.
 std::vector<int64_t> permutation_of(const Graph& graph, const Node& node);
 
-/// Gives `value` the type, encoding and spec of `from`, whose numbers it holds.
-void take_type(Graph& graph, ValueId value, ValueId from);
-
 // --- projections: a product with a weight, as linear or as conv2d between permutes. Rows are
 //     [..., channels].
 

@@ -7,8 +7,10 @@
 // The elementwise nodes keep their ids and those of what they compute: the same numbers, laid out
 // in another way.
 
-#include <algorithm>
+#include <utility>
+#include <vector>
 
+#include "graph/rewrite.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -33,7 +35,10 @@ bool is_layout(Op op) { return op == Op::permute || op == Op::reshape || op == O
 
 class Sinking {
  public:
-  explicit Sinking(Graph& graph) : graph_(graph) {}
+  explicit Sinking(Graph& graph) : graph_(graph) {
+    for (const std::vector<NodeId>& readers : graph.users()) readers_.push_back(readers.size());
+    for (const GraphOutput& output : graph.outputs()) ++readers_[static_cast<size_t>(output.value)];
+  }
 
   void run() {
     const std::vector<NodeId> order = graph_.order();
@@ -42,18 +47,16 @@ class Sinking {
       while (sink(id)) {
       }
     }
+    graph_.remove_dead();
   }
 
  private:
-  /// The layout change in front of an input, where this node alone reads it.
-  const Node* layout_before(const Node& node, ValueId input) const {
-    const Node* layout = graph_.producer(input);
-    if (layout == nullptr || !is_layout(layout->op) || is_output(graph_, input)) return nullptr;
-    for (const NodeId id : graph_.order()) {
-      const std::vector<ValueId>& read = graph_.node(id).inputs;
-      if (id != node.id && std::find(read.begin(), read.end(), input) != read.end()) return nullptr;
-    }
-    return layout;
+  /// The layout change that gives a value which nothing else reads.
+  const Node* sole_layout(ValueId value) const {
+    const Node* layout = graph_.producer(value);
+    const bool found =
+        layout != nullptr && is_layout(layout->op) && readers_[static_cast<size_t>(value)] == 1;
+    return found ? layout : nullptr;
   }
 
   bool sink(NodeId id) {
@@ -61,7 +64,7 @@ class Sinking {
     std::vector<ValueId> sources;
     const Node* first = nullptr;
     for (const ValueId input : node.inputs) {
-      const Node* layout = layout_before(node, input);
+      const Node* layout = sole_layout(input);
       if (layout == nullptr) return false;
       if (first == nullptr) first = layout;
       const ValueId source = layout->inputs[0];
@@ -75,15 +78,19 @@ class Sinking {
                   .inputs = {node.output()},
                   .attributes = first->attributes,
                   .module = first->module};
+    // The sources lose a reader, the layout change, and gain one, this node.
     graph_.set_inputs_and_shapes(id, std::move(sources));
     const ValueId moved = graph_.insert_after(id, std::move(spec));
     take_type(graph_, moved, node.output());
     graph_.replace_uses(node.output(), moved, graph_.value(moved).producer);
-    graph_.remove_dead();
+    readers_.resize(static_cast<size_t>(graph_.value_count()));
+    readers_[static_cast<size_t>(moved)] =
+        std::exchange(readers_[static_cast<size_t>(node.output())], 1);
     return true;
   }
 
   Graph& graph_;
+  std::vector<size_t> readers_;  // by value: nodes and outputs
 };
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <span>
 #include <utility>
 
-#include "quant/code_memory.h"
 #include "quant/encodings.h"
 #include "quant/float_blocks.h"
 

@@ -7,7 +7,6 @@
 #include "graph/packed_int4.h"
 #include "graph/packed_weights.h"
 #include "quant/channel_codes.h"
-#include "quant/code_memory.h"
 #include "quant/float_blocks.h"
 #include "support/error.h"
 

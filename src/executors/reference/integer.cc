@@ -12,12 +12,12 @@
 namespace lathe {
 namespace {
 
-bool is_movement(const Graph& graph, const Node& node) {
+bool moves_elements(const Graph& graph, const Node& node) {
   // An integer that becomes a real number gets its codes here.
   if (node.op == Op::to) {
     return graph.value(node.inputs[0]).encoding || !graph.value(node.output()).encoding;
   }
-  return node.op == Op::copy_ || rule_of(node.op).encoding == EncodingRule::moves_codes;
+  return is_movement(node.op);
 }
 
 bool is_activation(const Value& value) {
@@ -192,7 +192,7 @@ void evaluate_on_reals(const Graph& graph, const Node& node, std::span<const Ten
 }  // namespace
 
 bool computes_on_codes(const Graph& graph, const Node& node) {
-  if (is_movement(graph, node)) return false;
+  if (moves_elements(graph, node)) return false;
   const auto coded = [&](ValueId id) { return graph.value(id).encoding.has_value(); };
   return std::any_of(node.inputs.begin(), node.inputs.end(), coded) || coded(node.output());
 }

@@ -66,6 +66,10 @@ const std::vector<OperatorRule>& table() {
 
 const OperatorRule& rule_of(Op op) { return table()[static_cast<size_t>(op)]; }
 
+bool is_movement(Op op) {
+  return op == Op::copy_ || rule_of(op).encoding == EncodingRule::moves_codes;
+}
+
 const OperatorRule* rule_named(std::string_view name) {
   for (const OperatorRule& rule : table()) {
     if (rule.name == name) return &rule;

@@ -39,7 +39,8 @@ LanguageModel::~LanguageModel() = default;
 
 std::unique_ptr<LanguageModel> LanguageModel::open(const std::filesystem::path& artifact,
                                                    const OpenOptions& options) {
-  Model model = read_model(artifact);
+  auto [model, weights] = begin_reading(artifact);
+  Runner runner = make_runner(model, options);
   // A large tokenizer takes longer to open than all the rest. It goes on in the background until
   // the first text is to be encoded; whoever has ids already does not wait for it.
   std::shared_future<TextModel> text = std::async(
@@ -47,7 +48,7 @@ std::unique_ptr<LanguageModel> LanguageModel::open(const std::filesystem::path& 
         return TextModel::open(files.tokenizer_json, files.tokenizer_config_json,
                                files.chat_template, where);
       });
-  Runner runner = make_runner(model, options);
+  weights.get();
   auto impl = std::make_unique<Impl>(Impl{std::move(model), std::move(text), std::move(runner)});
   return std::unique_ptr<LanguageModel>(new LanguageModel(std::move(impl)));
 }

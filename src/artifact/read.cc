@@ -1,7 +1,9 @@
 #include "artifact/read.h"
 
 #include <future>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "artifact/container.h"
 #include "artifact/description.h"
@@ -41,24 +43,28 @@ Model load(const Container& container) {
   return model;
 }
 
-}  // namespace
-
-Model read_model(const std::filesystem::path& path, WeightCheck check) {
-  const Container container = Container::open(path);
-  // Reading the weights takes as long as the rest, so both go on at once where a thread can be had.
-  std::future<void> weights;
-  if (check == WeightCheck::checksum) {
-    weights =
-        std::async(std::launch::async | std::launch::deferred, [&] { container.check_weights(); });
-  }
-  Model model;
+Model load(const Container& container, const std::filesystem::path& path) {
   try {
-    model = load(container);
+    return load(container);
   } catch (const Error& error) {
     fail({.what = error.what(), .where = path.string(), .advice = std::string(kDamagedAdvice)});
   }
-  if (weights.valid()) weights.get();
-  return model;
+}
+
+}  // namespace
+
+Model read_model(const std::filesystem::path& path, WeightCheck check) {
+  if (check == WeightCheck::sizes) return load(Container::open(path), path);
+  CheckedModel read = begin_reading(path);
+  read.weights.get();
+  return std::move(read.model);
+}
+
+CheckedModel begin_reading(const std::filesystem::path& path) {
+  const auto container = std::make_shared<const Container>(Container::open(path));
+  std::future<void> weights = std::async(std::launch::async | std::launch::deferred,
+                                         [container] { container->check_weights(); });
+  return {load(*container, path), std::move(weights)};
 }
 
 ModelText read_model_text(const std::filesystem::path& path) {

@@ -1,5 +1,6 @@
 #include "decode/pair_cache.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -7,6 +8,20 @@
 #include "decode/pair_graph.h"
 
 namespace lathe {
+
+namespace {
+
+/// Gives the rows of a matrix, each `from` bytes long, a length of `to` bytes, in place.
+void stretch_rows(std::byte* data, int64_t rows, int64_t from, int64_t to) {
+  const auto kept = static_cast<size_t>(std::min(from, to));
+  // A row moves away from the ones that are still to be moved.
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t row = to < from ? i : rows - 1 - i;
+    std::memmove(data + row * to, data + row * from, kept);
+  }
+}
+
+}  // namespace
 
 NewPairs::NewPairs(const GraphIo& io) : tokens_per_call_(io.tokens_per_call) {
   constexpr const char* kWhat = "the new keys and values";
@@ -22,7 +37,7 @@ NewPairs::NewPairs(const GraphIo& io) : tokens_per_call_(io.tokens_per_call) {
   }
 }
 
-PairCache::PairCache(const GraphIo& io) : KvCache(io.context) {
+PairCache::PairCache(const GraphIo& io) : KvCache(io.context), stride_(io.context) {
   constexpr const char* kWhat = "the key-value cache";
   for (const LayerFormat& format : io.layers) {
     const Layer& layer =
@@ -33,23 +48,46 @@ PairCache::PairCache(const GraphIo& io) : KvCache(io.context) {
   }
 }
 
-TensorView PairCache::key_window(size_t layer, int64_t slots) const {
+int64_t PairCache::stride_for(const Session& session, const GraphIo& io) {
+  return session.wants_dense_inputs() ? io.cache_slots() : io.context;
+}
+
+TensorView PairCache::key_window(size_t layer, int64_t slots, int64_t stride) const {
   const CacheFormat& key = layers_[layer].format.key;
-  TensorView view = dense_view(key.format.dtype, {1, key.heads, key.head_dim, context()},
+  TensorView view = dense_view(key.format.dtype, {1, key.heads, key.head_dim, stride},
                                layers_[layer].keys.data());
   view.shape[3] = slots;
   return view;
 }
 
-TensorView PairCache::value_window(size_t layer, int64_t slots) const {
+TensorView PairCache::value_window(size_t layer, int64_t slots, int64_t stride) const {
   const CacheFormat& value = layers_[layer].format.value;
-  TensorView view = dense_view(value.format.dtype, {1, value.heads, context(), value.head_dim},
+  TensorView view = dense_view(value.format.dtype, {1, value.heads, stride, value.head_dim},
                                layers_[layer].values.data());
   view.shape[2] = slots;
   return view;
 }
 
+void PairCache::arrange(int64_t stride) noexcept {
+  if (stride == stride_) return;
+  for (const Layer& layer : layers_) {
+    const auto& [key, value] = layer.format;
+    const auto move = [&](const CacheFormat& format, const AlignedBuffer& buffer, int64_t rows,
+                          int64_t width) {
+      const int64_t slot_bytes = width * bytes_of(format);
+      stretch_rows(buffer.data(), rows, stride_ * slot_bytes, stride * slot_bytes);
+      clear_columns(format.format, buffer.data(), rows, stride * width, length() * width,
+                    stride * width);
+    };
+    move(key, layer.keys, key.heads * key.head_dim, 1);
+    move(value, layer.values, value.heads, value.head_dim);
+  }
+  stride_ = stride;
+}
+
 void PairCache::append(const NewPairs& pairs, int64_t count) noexcept {
+  // The last call before the context is full leaves a dense graph's slots.
+  if (length() + count > stride_) arrange(context());
   const int64_t tokens = pairs.tokens_per_call();
   for (size_t i = 0; i < layers_.size(); ++i) {
     const auto& [key, value] = layers_[i].format;
@@ -62,12 +100,12 @@ void PairCache::append(const NewPairs& pairs, int64_t count) noexcept {
       for (int64_t row = 0; row < key.heads * key.head_dim; ++row) {
         for (int64_t t = 0; t < count; ++t) to[t] = from[t];
         from += tokens;
-        to += context();
+        to += stride_;
       }
     });
     const int64_t token_bytes = value.head_dim * bytes_of(value);
     for (int64_t head = 0; head < value.heads; ++head) {
-      std::memcpy(layers_[i].values.data() + (head * context() + length()) * token_bytes,
+      std::memcpy(layers_[i].values.data() + (head * stride_ + length()) * token_bytes,
                   pairs.layers()[i].value.data + head * tokens * token_bytes,
                   static_cast<size_t>(count * token_bytes));
     }
@@ -78,9 +116,9 @@ void PairCache::append(const NewPairs& pairs, int64_t count) noexcept {
 void PairCache::truncate(int64_t length) noexcept {
   for (const Layer& layer : layers_) {
     const auto& [key, value] = layer.format;
-    clear_columns(key.format, layer.keys.data(), key.heads * key.head_dim, context(), length,
+    clear_columns(key.format, layer.keys.data(), key.heads * key.head_dim, stride_, length,
                   this->length());
-    clear_columns(value.format, layer.values.data(), value.heads, context() * value.head_dim,
+    clear_columns(value.format, layer.values.data(), value.heads, stride_ * value.head_dim,
                   length * value.head_dim, this->length() * value.head_dim);
   }
   set_length(length);

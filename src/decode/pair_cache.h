@@ -30,15 +30,29 @@ class NewPairs {
 };
 
 /// The cache of graphs that return the new pairs of a call, which are copied behind those held. One
-/// buffer per layer and kind; graphs read it through windows. Slots without a token hold the real
-/// value 0.
+/// buffer per layer and kind. Slots without a token hold the real value 0.
+///
+/// Graphs of any AR read it through windows, and changing from prefill to decode moves nothing. A
+/// session that wants its inputs dense has the slots lie as close as its graph's shape says: then a
+/// change of graph moves them once, and steps of the same graph nothing.
 class PairCache final : public KvCache {
  public:
   explicit PairCache(const GraphIo& io);
 
-  /// Slots [0, slots) of a layer, as the cache input of a graph with CL - AR = slots.
-  TensorView key_window(size_t layer, int64_t slots) const;    // [1, heads, head_dim, slots]
-  TensorView value_window(size_t layer, int64_t slots) const;  // [1, heads, slots, head_dim]
+  /// How many slots a graph finds between the rows (of keys) and the heads (of values) when it
+  /// runs: the context, or CL - AR for a session that wants dense inputs.
+  static int64_t stride_for(const Session& session, const GraphIo& io);
+
+  /// Slots [0, slots) of a layer, as the cache input of a graph with CL - AR = slots, once
+  /// arrange(stride) was called.
+  TensorView key_window(size_t layer, int64_t slots,
+                        int64_t stride) const;  // [1, heads, head_dim, slots]
+  TensorView value_window(size_t layer, int64_t slots,
+                          int64_t stride) const;  // [1, heads, slots, head_dim]
+
+  /// Moves the slots so that there are `stride` of them between rows. length() <= stride <=
+  /// context(). Does nothing where they lie so.
+  void arrange(int64_t stride) noexcept;
 
   /// Copies the first `count` tokens of `pairs` into the slots after those held.
   /// length() + count <= context().
@@ -49,11 +63,12 @@ class PairCache final : public KvCache {
  private:
   struct Layer {
     LayerFormat format;
-    AlignedBuffer keys;    // [heads, head_dim, context]
-    AlignedBuffer values;  // [heads, context, head_dim]
+    AlignedBuffer keys;    // [heads, head_dim, stride], memory for stride = context
+    AlignedBuffer values;  // [heads, stride, head_dim]
   };
 
   std::vector<Layer> layers_;
+  int64_t stride_;
 };
 
 }  // namespace lathe

@@ -16,10 +16,14 @@ class PairGraph final : public BoundGraph {
 
  private:
   int64_t past() const override { return cache_.length(); }
-  void prepare() override { mask_.set_past(past()); }
+  void prepare() override {
+    cache_.arrange(stride_);
+    mask_.set_past(past());
+  }
   void keep(int64_t count) noexcept override { cache_.append(new_pairs_, count); }
 
   PairCache& cache_;
+  int64_t stride_;
   AttentionMask mask_;
   NewPairs new_pairs_;
 };

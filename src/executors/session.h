@@ -24,6 +24,9 @@ class Session {
   /// computed where nothing else needs it (logits of all but the last chunk of a prompt).
   virtual void bind(std::string_view name, const TensorView& view) = 0;
 
+  /// Whether inputs have to lie dense in memory, with no free strides.
+  virtual bool wants_dense_inputs() const { return false; }
+
   /// Runs once. All inputs must be bound. Does not throw and, in the `cpu` executor, does not
   /// allocate.
   virtual void run() noexcept = 0;

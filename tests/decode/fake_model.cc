@@ -68,15 +68,19 @@ void store(const TensorView& view, std::initializer_list<int64_t> index, int32_t
 
 class FakeSession : public Session {
  public:
-  FakeSession(IoContract contract, FakeSessionLog* log) : io_(std::move(contract)), log_(log) {}
+  FakeSession(IoContract contract, FakeSessionLog* log, bool dense)
+      : io_(std::move(contract)), log_(log), dense_(dense) {}
 
   const IoContract& io() const override { return io_; }
+  bool wants_dense_inputs() const override { return dense_; }
 
   void bind(std::string_view name, const TensorView& view) override {
     const IoTensor* tensor = io_.find_input(name);
     if (tensor == nullptr) tensor = io_.find_output(name);
     if (tensor == nullptr) fail({.what = "no such tensor", .where = std::string(name)});
-    const bool contiguous = view.shape.back() <= 1 || view.strides.back() == 1;
+    const bool contiguous =
+        dense_ ? view.strides == dense_view(view.dtype, view.shape, nullptr).strides
+               : view.shape.back() <= 1 || view.strides.back() == 1;
     if (view.dtype != tensor->dtype || view.shape != tensor->shape || !contiguous) {
       fail({.what = "wrong view", .where = std::string(name)});
     }
@@ -218,6 +222,7 @@ class FakeSession : public Session {
 
   IoContract io_;
   FakeSessionLog* log_;
+  bool dense_;
   std::map<std::string, TensorView, std::less<>> bound_;
   const TensorView* ids_ = nullptr;
   const TensorView* positions_ = nullptr;
@@ -315,8 +320,9 @@ int64_t FakeModel::greedy_after(std::span<const int64_t> ids) const {
   return std::max_element(logits.begin(), logits.end()) - logits.begin();
 }
 
-std::unique_ptr<Session> make_fake_session(const IoContract& contract, FakeSessionLog* log) {
-  return std::make_unique<FakeSession>(contract, log);
+std::unique_ptr<Session> make_fake_session(const IoContract& contract, FakeSessionLog* log,
+                                           bool dense) {
+  return std::make_unique<FakeSession>(contract, log, dense);
 }
 
 }  // namespace lathe::test

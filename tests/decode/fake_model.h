@@ -43,8 +43,10 @@ struct FakeSessionLog {
   int64_t faults = 0;
 };
 
-/// Runs FakeModel behind the interface of every executor. Refuses what that interface refuses.
-std::unique_ptr<Session> make_fake_session(const IoContract& contract, FakeSessionLog* log);
+/// Runs FakeModel behind the interface of every executor. Refuses what that interface refuses, and
+/// gaps in its inputs where it wants them dense.
+std::unique_ptr<Session> make_fake_session(const IoContract& contract, FakeSessionLog* log,
+                                           bool dense = false);
 
 /// Element of a view of u8, u16, i32 or f32 as a whole number.
 int32_t load(const TensorView& view, std::initializer_list<int64_t> index);

@@ -48,11 +48,11 @@ class PairCacheTest : public testing::Test {
   template <typename Job>
   void for_each_element(int64_t slot, const Job& job) const {
     for (size_t layer = 0; layer < prefill_io_.layers.size(); ++layer) {
-      const TensorView keys = cache_.key_window(layer, 16);
+      const TensorView keys = cache_.key_window(layer, 16, 16);
       for (int64_t h = 0; h < keys.shape[1]; ++h) {
         for (int64_t d = 0; d < keys.shape[2]; ++d) job(h, d, load(keys, {0, h, d, slot}));
       }
-      const TensorView values = cache_.value_window(layer, 16);
+      const TensorView values = cache_.value_window(layer, 16, 16);
       for (int64_t h = 0; h < values.shape[1]; ++h) {
         for (int64_t d = 0; d < values.shape[3]; ++d) job(h, d, load(values, {0, h, slot, d}));
       }
@@ -73,23 +73,57 @@ TEST_F(PairCacheTest, BeginsWithRealZeroEverywhere) {
 
 TEST_F(PairCacheTest, BuffersBeginOnACacheLine) {
   for (size_t layer = 0; layer < 2; ++layer) {
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(cache_.key_window(layer, 15).data) % 64, 0u);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(cache_.value_window(layer, 15).data) % 64, 0u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(cache_.key_window(layer, 15, 16).data) % 64, 0u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(cache_.value_window(layer, 15, 16).data) % 64, 0u);
   }
 }
 
 TEST_F(PairCacheTest, WindowsOfEveryWidthShareOneBuffer) {
-  const TensorView wide = cache_.key_window(0, 15);
-  const TensorView narrow = cache_.key_window(0, 12);
+  const TensorView wide = cache_.key_window(0, 15, 16);
+  const TensorView narrow = cache_.key_window(0, 12, 16);
   EXPECT_EQ(wide.shape, (Shape{1, 2, 4, 15}));
   EXPECT_EQ(narrow.shape, (Shape{1, 2, 4, 12}));
   EXPECT_EQ(wide.strides, narrow.strides);
   EXPECT_EQ(wide.strides, (Shape{128, 64, 16, 1}));
   EXPECT_EQ(wide.data, narrow.data);
 
-  const TensorView values = cache_.value_window(1, 12);
+  const TensorView values = cache_.value_window(1, 12, 16);
   EXPECT_EQ(values.shape, (Shape{1, 1, 12, 6}));
   EXPECT_EQ(values.strides, (Shape{96, 96, 6, 1}));
+}
+
+TEST_F(PairCacheTest, ASessionThatWantsItDenseFindsNoGaps) {
+  EXPECT_EQ(cache_.key_window(0, 12, 12).strides, (Shape{96, 48, 12, 1}));
+  EXPECT_EQ(cache_.value_window(1, 12, 12).strides, (Shape{72, 72, 6, 1}));
+}
+
+TEST_F(PairCacheTest, ArrangingKeepsTokensAndZeros) {
+  number(chunk_, 0);
+  cache_.append(chunk_, 4);
+  for (const int64_t stride : {12, 15, 4, 5, 16}) {
+    cache_.arrange(stride);
+    number(single_, 50);
+    const bool fits = stride == 5;
+    if (fits) cache_.append(single_, 1);
+    cache_.arrange(16);
+    for (int32_t t = 0; t < 4; ++t) expect_token(t, 0, t);
+    for (int64_t slot = cache_.length(); slot < 16; ++slot) expect_zero(slot);
+    if (fits) expect_token(4, 50, 0);
+    cache_.truncate(4);
+  }
+}
+
+TEST_F(PairCacheTest, TheLastTokensLeaveADenseGraphsSlots) {
+  for (int32_t i = 0; i < 3; ++i) {
+    cache_.arrange(12);
+    number(chunk_, i);
+    cache_.append(chunk_, 4);
+  }
+  cache_.arrange(12);
+  number(chunk_, 3);
+  cache_.append(chunk_, 4);
+  EXPECT_EQ(cache_.length(), cache_.context());
+  for (int32_t slot = 0; slot < 16; ++slot) expect_token(slot, slot / 4, slot % 4);
 }
 
 TEST_F(PairCacheTest, AppendsTheFirstTokensOfACall) {
@@ -132,7 +166,7 @@ TEST(PairCache, FloatSlotsBeginAsZero) {
   test::FakeModel model;
   model.cache_type = DType::f32;
   const PairCache cache(read_graph_io(model.contract(1)));
-  const TensorView keys = cache.key_window(0, 16);
+  const TensorView keys = cache.key_window(0, 16, 16);
   for (int64_t i = 0; i < 2 * 4 * 16; ++i) EXPECT_EQ(keys.as<float>()[i], 0.0f);
 }
 

@@ -43,15 +43,24 @@ std::string message_of(const std::function<void()>& action) {
   return "no error";
 }
 
-/// Everything holds for graphs of both styles of cache.
-class RunnerTest : public testing::TestWithParam<CacheStyle> {
+struct Contract {
+  const char* name;
+  CacheStyle style;
+  bool dense;  ///< sessions want their inputs dense
+};
+
+/// Everything holds for graphs of both styles of cache, and for sessions that read no windows.
+class RunnerTest : public testing::TestWithParam<Contract> {
  protected:
-  RunnerTest() { model_.cache_style = GetParam(); }
+  RunnerTest() { model_.cache_style = GetParam().style; }
+
+  std::unique_ptr<Session> session(int64_t tokens, FakeSessionLog* log) const {
+    return make_fake_session(model_.contract(tokens), log, GetParam().dense);
+  }
 
   Runner make(RunMode mode, bool with_prefill = true) {
-    return Runner(
-        make_fake_session(model_.contract(1), &decode_log_),
-        with_prefill ? make_fake_session(model_.contract(kChunk), &prefill_log_) : nullptr, mode);
+    return Runner(session(1, &decode_log_), with_prefill ? session(kChunk, &prefill_log_) : nullptr,
+                  mode);
   }
 
   void TearDown() override {
@@ -64,10 +73,11 @@ class RunnerTest : public testing::TestWithParam<CacheStyle> {
   FakeSessionLog prefill_log_;
 };
 
-INSTANTIATE_TEST_SUITE_P(, RunnerTest, testing::Values(CacheStyle::pairs, CacheStyle::whole),
-                         [](const auto& info) {
-                           return info.param == CacheStyle::pairs ? "pairs" : "whole";
-                         });
+INSTANTIATE_TEST_SUITE_P(, RunnerTest,
+                         testing::Values(Contract{"pairs", CacheStyle::pairs, false},
+                                         Contract{"dense", CacheStyle::pairs, true},
+                                         Contract{"whole", CacheStyle::whole, false}),
+                         [](const auto& info) { return info.param.name; });
 
 // Shorter than a chunk, one less, as long, one more, two chunks, and every other length there is:
 // near the end of the context a whole chunk no longer fits.
@@ -208,8 +218,7 @@ TEST_P(RunnerTest, WorksWithoutAPrefillGraph) {
 }
 
 TEST_P(RunnerTest, PrefillGraphMayTakeTheWholeContextAtOnce) {
-  Runner runner(make_fake_session(model_.contract(1), &decode_log_),
-                make_fake_session(model_.contract(model_.context), &prefill_log_), RunMode::hybrid);
+  Runner runner(session(1, &decode_log_), session(model_.context, &prefill_log_), RunMode::hybrid);
   std::vector<int64_t> ids = some_ids(9);
   EXPECT_EQ(codes(runner.prefill(ids)), model_.logits_after(ids));
   EXPECT_EQ(prefill_log_.runs, 1);
@@ -237,8 +246,8 @@ TEST_P(RunnerTest, RefusesBadPromptsBeforeRunning) {
 TEST_P(RunnerTest, RefusesGraphsThatDoNotBelongTogether) {
   const auto pair = [&](const FakeModel& other) {
     return message_of([&] {
-      Runner(make_fake_session(model_.contract(1), &decode_log_),
-             make_fake_session(other.contract(kChunk), &prefill_log_), RunMode::hybrid);
+      Runner(session(1, &decode_log_), make_fake_session(other.contract(kChunk), &prefill_log_),
+             RunMode::hybrid);
     });
   };
   FakeModel other = model_;
@@ -255,10 +264,7 @@ TEST_P(RunnerTest, RefusesGraphsThatDoNotBelongTogether) {
       model_.cache_style == CacheStyle::pairs ? CacheStyle::whole : CacheStyle::pairs;
   EXPECT_THAT(pair(other), HasSubstr("differ in the style of their caches"));
 
-  EXPECT_THAT(message_of([&] {
-                Runner(make_fake_session(model_.contract(kChunk), &prefill_log_), nullptr,
-                       RunMode::hybrid);
-              }),
+  EXPECT_THAT(message_of([&] { Runner(session(kChunk, &prefill_log_), nullptr, RunMode::hybrid); }),
               HasSubstr("expected 1, found 4"));
 }
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "artifact/io_description.h"
 #include "support/error.h"
 #include "support/json.h"
 
@@ -15,19 +16,6 @@ constexpr int64_t kMaxCount = std::numeric_limits<int32_t>::max();
 /// Text from outside (the name of a file) may not be UTF-8, which JSON has to be.
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Json tensors_json(const std::vector<IoTensor>& tensors) {
-  Json list = Json::array();
-  for (const IoTensor& tensor : tensors) {
-    Json item = {{"name", tensor.name}, {"dtype", name_of(tensor.dtype)}, {"shape", tensor.shape}};
-    if (tensor.encoding) {
-      item["scale"] = tensor.encoding->scale.at(0);
-      item["zero_point"] = tensor.encoding->zero_point;
-    }
-    list.push_back(std::move(item));
-  }
-  return list;
 }
 
 }  // namespace
@@ -105,14 +93,7 @@ void check_recipe_json(std::string_view text) {
 
 std::string io_json(const std::vector<Graph>& graphs) {
   Json list = Json::array();
-  for (const Graph& graph : graphs) {
-    const IoContract io = graph.io();
-    list.push_back({{"role", name_of(io.role)},
-                    {"tokens_per_call", io.tokens_per_call},
-                    {"context", io.context},
-                    {"inputs", tensors_json(io.inputs)},
-                    {"outputs", tensors_json(io.outputs)}});
-  }
+  for (const Graph& graph : graphs) list.push_back(io_contract_json(graph.io()));
   return text_of(list);
 }
 

@@ -19,6 +19,8 @@ demo: setup
 
 test: setup
 	@scripts/get-smollm2
+	@scripts/get-ort || echo "make test: without ONNX Runtime, the tests that need it are skipped" >&2
+	@scripts/get-onnx-checker || echo "make test: without Python's onnx, the tests that need it are skipped" >&2
 	@$(configure) release
 	@cmake --build $(build)
 	@ctest --preset release --parallel $(JOBS)

@@ -11,18 +11,38 @@
 
 namespace lathe {
 
-TemporaryFolder::TemporaryFolder() {
+namespace {
+
+constexpr const char* kAdvice = "set TMPDIR to a folder that can be written to";
+
+std::filesystem::path system_folder() {
   std::error_code error;
-  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  if (error) {
+    fail({.what = "there is no folder for temporary files",
+          .found = error.message(),
+          .advice = kAdvice});
+  }
+  return folder;
+}
+
+std::filesystem::path make_folder(const std::filesystem::path& parent, const char* advice) {
   std::string name = (parent / "lathe-XXXXXX").string();
-  if (error || ::mkdtemp(name.data()) == nullptr) {
+  if (::mkdtemp(name.data()) == nullptr) {
     fail({.what = "cannot make a temporary folder",
           .where = parent.string(),
-          .found = error ? error.message() : std::strerror(errno),
-          .advice = "set TMPDIR to a folder that can be written to"});
+          .found = std::strerror(errno),
+          .advice = advice});
   }
-  path_ = name;
+  return name;
 }
+
+}  // namespace
+
+TemporaryFolder::TemporaryFolder() : path_(make_folder(system_folder(), kAdvice)) {}
+
+TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent)
+    : path_(make_folder(parent, "")) {}
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "support/error.h"
-#include "text/rust_bridge.h"
+#include "text/ffi.h"
 
 namespace lathe {
 namespace {

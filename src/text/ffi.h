@@ -3,22 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "support/rust_bridge.h"
+
 // The C ABI of rust/text: the C++ side of every `extern "C"` function there; the two change
-// together. Text has explicit lengths and is UTF-8; what is not is reported as an error. A function
-// that returns bool writes its result on true and `error` on false. Nothing unwinds across.
+// together.
 
 extern "C" {
-
-struct LatheText {
-  const char* data;
-  size_t size;
-};
-
-/// Belongs to the caller until lathe_text_free.
-struct LatheOwnedText {
-  char* data;
-  size_t size;
-};
 
 /// Belongs to the caller until lathe_text_free_ids.
 struct LatheOwnedIds {
@@ -28,7 +18,6 @@ struct LatheOwnedIds {
 
 struct LatheTokenizer;
 
-void lathe_text_free(LatheOwnedText text);
 void lathe_text_free_ids(LatheOwnedIds ids);
 
 bool lathe_tokenizer_open(LatheText tokenizer_json, LatheTokenizer** tokenizer,

@@ -6,7 +6,7 @@
 
 #include "support/error.h"
 #include "text/control_marks.h"
-#include "text/rust_bridge.h"
+#include "text/ffi.h"
 
 namespace lathe {
 namespace {

@@ -1,8 +1,8 @@
 //! C ABI of chat templates.
 
-use crate::abi::{guard, message_of, OwnedText, Text};
 use crate::clock::Moment;
 use crate::template;
+use lathe_abi::{guard, message_of, OwnedText, Text};
 
 /// Stack of the thread that a template runs on. Pages are only taken when touched. What a template
 /// can nest must fit: expressions are parsed and values are dropped by recursion, and only the

@@ -1,7 +1,8 @@
 //! C ABI of the tokenizer.
 
-use crate::abi::{guard, OwnedIds, OwnedText, Text};
+use crate::ids::OwnedIds;
 use crate::tokenizer::TextTokenizer;
+use lathe_abi::{guard, OwnedText, Text};
 
 /// # Safety
 /// The text is readable, the outputs are writable.

@@ -1,5 +1,6 @@
-//! What every entry of the C ABI shares: borrowed and owned buffers, and the guard that turns an
-//! error or a panic into a message.
+//! What every C ABI of these crates shares: borrowed and owned buffers, and the guard that turns an
+//! error or a panic into a message. `src/support/rust_bridge.h` is the C side; the two change
+//! together.
 
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -44,39 +45,12 @@ impl OwnedText {
     }
 }
 
-/// Ids that belong to the receiver until `lathe_text_free_ids`.
-#[repr(C)]
-pub struct OwnedIds {
-    data: *mut u32,
-    size: usize,
-}
-
-impl OwnedIds {
-    pub fn new(ids: Vec<u32>) -> Self {
-        let ids = ids.into_boxed_slice();
-        let size = ids.len();
-        OwnedIds {
-            data: Box::into_raw(ids).cast(),
-            size,
-        }
-    }
-}
-
 /// # Safety
 /// `text` comes from this library and was not freed before.
 #[no_mangle]
 pub unsafe extern "C" fn lathe_text_free(text: OwnedText) {
     drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(
         text.data, text.size,
-    )));
-}
-
-/// # Safety
-/// `ids` comes from this library and was not freed before.
-#[no_mangle]
-pub unsafe extern "C" fn lathe_text_free_ids(ids: OwnedIds) {
-    drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(
-        ids.data, ids.size,
     )));
 }
 

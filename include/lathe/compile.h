@@ -34,7 +34,8 @@ struct CompileOptions {
   std::optional<int64_t> kv_bits = {};  ///< of the caches: 8 or 16
   std::optional<int64_t> seq_mse = {};  ///< steps of the search for weight scales; 0: none
   bool r3 = false;                      ///< rotate queries and keys after RoPE
-  /// Names of passes to leave out.
+  /// Names of passes to leave out. Without annotate, fold_qdq or tag_quant_io nothing is written:
+  /// an error from the start, or, with `after_pass`, once the graphs have been seen.
   std::vector<std::string> disabled_passes = {};
   /// Called with the name of a pass and the decode graph behind it, for every pass that ran.
   std::function<void(std::string_view pass, const Graph& graph)> after_pass = {};

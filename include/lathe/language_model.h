@@ -15,17 +15,22 @@
 namespace lathe {
 
 enum class ExecutorKind : uint8_t {
-  cpu,       ///< planned, vectorised, several threads
-  reference  ///< scalar and exact: the yardstick
+  cpu,        ///< planned, vectorised, several threads
+  reference,  ///< scalar and exact: the yardstick
+  ort,        ///< ONNX Runtime's CPU provider
+  htp         ///< a Hexagon tensor processor, or on x86-64 its simulator
 };
 
-/// "cpu", "reference"
+/// "cpu", "reference", "ort", "htp"
 std::string_view name_of(ExecutorKind executor);
 
 struct OpenOptions {
   ExecutorKind executor = ExecutorKind::cpu;
   RunMode mode = RunMode::hybrid;
   int threads = 0;  ///< 0: one for each physical core
+  /// The chip that there is, as in `lathe export`: an export for another is refused. Empty: the one
+  /// that the export was compiled for.
+  std::string soc = {};
 };
 
 /// A compiled model, open and ready to write.
@@ -36,8 +41,10 @@ struct OpenOptions {
 ///   });
 class LanguageModel {
  public:
-  /// Throws lathe::Error. Returns once the graphs can run; the tokenizer is opened in the
-  /// background, and what is wrong with it is thrown by the first call that needs it.
+  /// `artifact` is model.lathe, or the folder of an export, which needs the executor that it was
+  /// made for; an artifact is exported to a temporary folder for executor `ort`. Throws
+  /// lathe::Error. Returns once the graphs can run; the tokenizer is opened in the background, and
+  /// what is wrong with it is thrown by the first call that needs it.
   static std::unique_ptr<LanguageModel> open(const std::filesystem::path& artifact,
                                              const OpenOptions& options = {});
   ~LanguageModel();

@@ -3,9 +3,13 @@
 #include <future>
 #include <utility>
 
+#include "api/exported_model.h"
 #include "artifact/read.h"
 #include "executors/cpu/session.h"
 #include "executors/reference/evaluator_session.h"
+#include "lathe/export.h"
+#include "support/error.h"
+#include "support/temporary_folder.h"
 #include "text/text_model.h"
 
 namespace lathe {
@@ -22,14 +26,43 @@ Runner make_runner(const Model& model, const OpenOptions& options) {
   return Runner(session(&model.graph(GraphRole::decode)), session(prefill), options.mode);
 }
 
+// A large tokenizer takes longer to open than all the rest. It goes on in the background until the
+// first text is to be encoded; whoever has ids already does not wait for it.
+std::shared_future<TextModel> open_in_background(ModelText text,
+                                                 const std::filesystem::path& where) {
+  return std::async(std::launch::async | std::launch::deferred,
+                    [files = std::move(text), where = where.string()] {
+                      return TextModel::open(files.tokenizer_json, files.tokenizer_config_json,
+                                             files.chat_template, where);
+                    });
+}
+
+/// What an artifact's graphs need that is not in the folder of an export.
+void require_own_executor(const std::filesystem::path& artifact, const OpenOptions& options) {
+  if (options.executor != ExecutorKind::htp) return;
+  fail({.what = "an artifact holds nothing that an HTP can load",
+        .where = artifact.string(),
+        .advice = "export it: lathe export MODEL --format htp --soc SM8750 -o DIR"});
+}
+
 }  // namespace
 
 std::string_view name_of(ExecutorKind executor) {
-  return executor == ExecutorKind::cpu ? "cpu" : "reference";
+  switch (executor) {
+    case ExecutorKind::cpu:
+      return "cpu";
+    case ExecutorKind::reference:
+      return "reference";
+    case ExecutorKind::ort:
+      return "ort";
+    case ExecutorKind::htp:
+      return "htp";
+  }
+  return "";
 }
 
 struct LanguageModel::Impl {
-  Model model;
+  GenerationIds generation;
   std::shared_future<TextModel> text;  // being opened in the background
   Runner runner;
 };
@@ -39,18 +72,27 @@ LanguageModel::~LanguageModel() = default;
 
 std::unique_ptr<LanguageModel> LanguageModel::open(const std::filesystem::path& artifact,
                                                    const OpenOptions& options) {
+  const auto make = [](Impl impl) {
+    return std::unique_ptr<LanguageModel>(
+        new LanguageModel(std::make_unique<Impl>(std::move(impl))));
+  };
+  const auto open_folder = [&](const std::filesystem::path& folder) {
+    ExportedModel exported = open_export(folder, options);
+    return make({std::move(exported.generation), open_in_background(exported.text, artifact),
+                 Runner(std::move(exported.decode), std::move(exported.prefill), options.mode)});
+  };
+  if (std::filesystem::is_directory(artifact)) return open_folder(artifact);
+  require_own_executor(artifact, options);
+  if (options.executor == ExecutorKind::ort) {
+    const TemporaryFolder folder;
+    export_model(artifact, folder.path() / "model");
+    return open_folder(folder.path() / "model");
+  }
   auto [model, weights] = begin_reading(artifact);
   Runner runner = make_runner(model, options);
-  // A large tokenizer takes longer to open than all the rest. It goes on in the background until
-  // the first text is to be encoded; whoever has ids already does not wait for it.
-  std::shared_future<TextModel> text = std::async(
-      std::launch::async | std::launch::deferred, [files = model.text, where = artifact.string()] {
-        return TextModel::open(files.tokenizer_json, files.tokenizer_config_json,
-                               files.chat_template, where);
-      });
+  std::shared_future<TextModel> text = open_in_background(model.text, artifact);
   weights.get();
-  auto impl = std::make_unique<Impl>(Impl{std::move(model), std::move(text), std::move(runner)});
-  return std::unique_ptr<LanguageModel>(new LanguageModel(std::move(impl)));
+  return make({std::move(model.generation), std::move(text), std::move(runner)});
 }
 
 std::vector<int64_t> LanguageModel::encode(std::string_view text) const {
@@ -72,7 +114,7 @@ Runner& LanguageModel::runner() { return impl_->runner; }
 GenerateResult LanguageModel::generate(std::span<const int64_t> prompt,
                                        const SamplerOptions& sampling, GenerateOptions options,
                                        const std::function<void(std::string_view)>& on_text) {
-  const std::vector<int64_t>& eos = impl_->model.generation.eos_ids;
+  const std::vector<int64_t>& eos = impl_->generation.eos_ids;
   options.eos_ids.insert(options.eos_ids.end(), eos.begin(), eos.end());
   Sampler sampler(sampling, vocab());
   const std::span<const int64_t> rest = impl_->runner.keep_common(prompt);

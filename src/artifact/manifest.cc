@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "artifact/description.h"
+#include "artifact/format.h"
 #include "artifact/io_description.h"
 #include "support/error.h"
 #include "support/hasher.h"
@@ -63,13 +64,38 @@ std::optional<ExportedChip> parse_chip(const JsonFields& fields) {
                       chip.integer("arch", 1, kMax), chip.integer("vtcm_mb", 1, kMax)};
 }
 
+Json compiled_json(const CompiledGraph& compiled) {
+  return {{"operators", compiled.operators},
+          {"boundary_tensors", compiled.boundary_tensors},
+          {"boundary_bytes", compiled.boundary_bytes}};
+}
+
+std::optional<CompiledGraph> parse_compiled(const JsonFields& part) {
+  const Json* json = part.find("compiled");
+  if (json == nullptr) return std::nullopt;
+  constexpr int64_t kMax = int64_t{1} << 40;
+  const JsonFields fields(*json, part.place("compiled"));
+  CompiledGraph compiled;
+  compiled.boundary_tensors = fields.integer("boundary_tensors", 0, kMax);
+  compiled.boundary_bytes = fields.integer("boundary_bytes", 0, kMax);
+  const Json& operators = object_of(fields, "operators");
+  const JsonFields counts(operators, fields.place("operators"));
+  for (const auto& [type, count] : operators.items()) {
+    compiled.operators[type] = counts.integer(type, 0, kMax);
+  }
+  return compiled;
+}
+
 ExportedGraph parse_graph(const Json& json, const std::string& where) {
   const JsonFields fields(json, where);
   ExportedGraph graph{parse_io_contract(object_of(fields, "io"), fields.place("io")), {}};
   for (const Json& item : list_of(fields, "parts")) {
     const JsonFields part(item, fields.place("parts"));
     graph.parts.push_back(
-        {plain_name(part, "file"), parse_io_contract(object_of(part, "io"), part.place("io"))});
+        {plain_name(part, "file"),
+         part.find("simulator_file") == nullptr ? std::string()
+                                                : plain_name(part, "simulator_file"),
+         parse_io_contract(object_of(part, "io"), part.place("io")), parse_compiled(part)});
   }
   if (graph.parts.empty()) fail({.what = "graph has no parts", .where = where});
   return graph;
@@ -92,6 +118,12 @@ std::string hash_of(std::span<const std::byte> bytes) {
 }
 
 }  // namespace
+
+int64_t CompiledGraph::operator_count() const {
+  int64_t count = 0;
+  for (const auto& [type, times] : operators) count += times;
+  return count;
+}
 
 const ExportedGraph* Manifest::find(GraphRole role) const {
   const auto found = std::find_if(graphs.begin(), graphs.end(), [&](const ExportedGraph& graph) {
@@ -117,6 +149,8 @@ std::string manifest_json(const Manifest& manifest) {
     Json parts = Json::array();
     for (const ExportedPart& part : graph.parts) {
       parts.push_back({{"file", part.file}, {"io", io_contract_json(part.io)}});
+      if (!part.simulator_file.empty()) parts.back()["simulator_file"] = part.simulator_file;
+      if (part.compiled) parts.back()["compiled"] = compiled_json(*part.compiled);
     }
     json["graphs"].push_back({{"io", io_contract_json(graph.io)}, {"parts", std::move(parts)}});
   }
@@ -161,14 +195,16 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
                               file.integer("bytes", 0, std::numeric_limits<int64_t>::max()),
                               file.string("hash")});
   }
-  const auto is_listed = [&](const ExportedPart& part) {
-    return std::any_of(manifest.files.begin(), manifest.files.end(),
-                       [&](const ExportedFile& file) { return file.name == part.file; });
+  const auto require_listed = [&](const std::string& name) {
+    const bool listed = std::any_of(manifest.files.begin(), manifest.files.end(),
+                                    [&](const ExportedFile& file) { return file.name == name; });
+    if (listed) return;
+    fail({.what = "a part is no file of the export", .where = where, .found = name});
   };
   for (const ExportedGraph& graph : manifest.graphs) {
     for (const ExportedPart& part : graph.parts) {
-      if (is_listed(part)) continue;
-      fail({.what = "a part is no file of the export", .where = where, .found = part.file});
+      require_listed(part.file);
+      if (!part.simulator_file.empty()) require_listed(part.simulator_file);
     }
   }
   return manifest;
@@ -186,12 +222,21 @@ bool is_export_folder(const std::filesystem::path& path) {
 Manifest read_manifest(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kManifestName;
   if (!file_exists(path)) {
-    fail({.what = "the folder holds no exported model",
+    fail({.what = "neither an artifact nor an export",
           .where = folder.string(),
-          .expected = std::string(kManifestName),
-          .advice = "make one with lathe export"});
+          .expected = "an artifact, or a folder with " + std::string(kManifestName),
+          .found = "a folder without",
+          .advice = "make an artifact with lathe compile, an export with lathe export"});
   }
   return parse_manifest(read_text_file(path), path.string());
+}
+
+ModelText read_export_text(const std::filesystem::path& folder) {
+  const auto read = [&](std::string_view name) {
+    const std::filesystem::path path = folder / name;
+    return file_exists(path) ? read_text_file(path) : std::string();
+  };
+  return {read(kTokenizerName), read(kTokenizerConfigName), read(kChatTemplateName)};
 }
 
 void check_files(const std::filesystem::path& folder, const Manifest& manifest) {

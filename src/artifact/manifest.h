@@ -28,10 +28,24 @@ struct ExportedChip {
   bool operator==(const ExportedChip&) const = default;
 };
 
+/// What a chip's compiler made of a graph.
+struct CompiledGraph {
+  std::map<std::string, int64_t> operators;  ///< count of each, by the chip's own name: "Conv2d"
+  int64_t boundary_tensors = 0;              ///< inputs and outputs
+  int64_t boundary_bytes = 0;                ///< of one call
+
+  int64_t operator_count() const;
+  bool operator==(const CompiledGraph&) const = default;
+};
+
 /// A file that one executor runs.
 struct ExportedPart {
   std::string file;  ///< an .onnx, or a .lathe for what the host computes
+  /// Format htp: an .onnx of the same graph for a simulator, which loads no context binary that
+  /// holds several graphs; empty: none.
+  std::string simulator_file = {};
   IoContract io;
+  std::optional<CompiledGraph> compiled = {};  ///< format htp
 };
 
 /// A graph of the model: parts that run one after another, and what is seen of them from outside.
@@ -75,6 +89,8 @@ ExportedFile describe_file(const std::filesystem::path& folder, const std::strin
 bool is_export_folder(const std::filesystem::path& path);
 /// Reads the manifest of a folder. Throws Error for any other folder.
 Manifest read_manifest(const std::filesystem::path& folder);
+/// The text files of a folder; empty where there are none.
+ModelText read_export_text(const std::filesystem::path& folder);
 /// Throws Error where a file is missing, cut or changed, with both sizes or hashes.
 void check_files(const std::filesystem::path& folder, const Manifest& manifest);
 

@@ -13,6 +13,7 @@ void add_run(CLI::App& app);
 void add_chat(CLI::App& app);
 void add_logits(CLI::App& app);
 void add_eval(CLI::App& app);
+void add_export(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_tokenize(CLI::App& app);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "api/compare_layers.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/options.h"
@@ -16,6 +17,9 @@
 namespace lathe::cli {
 namespace {
 
+// A step of a model on a simulator takes up to a minute.
+constexpr int64_t kDefaultLayerTokens = 8;
+
 struct Arguments {
   std::filesystem::path model;
   OpenOptions open;
@@ -23,6 +27,8 @@ struct Arguments {
   std::filesystem::path against;
   std::optional<int64_t> context;
   std::optional<int64_t> stride;
+  bool layers = false;
+  int64_t tokens = kDefaultLayerTokens;
   bool json = false;
 };
 
@@ -73,7 +79,43 @@ std::optional<LogitsModel> open_against(const Arguments& arguments, const Logits
   return reference;
 }
 
+nlohmann::ordered_json to_json(const ValueDifference& difference) {
+  return {{"name", difference.name},
+          {"module", difference.module},
+          {"operator", difference.op},
+          {"sqnr_db", difference.sqnr_db},
+          {"worst_codes", difference.worst_codes}};
+}
+
+std::string to_line(const ValueDifference& difference) {
+  return fmt::format("  {:<32} {:<16} {:>8.1f} dB {:>8} codes\n", difference.module, difference.op,
+                     difference.sqnr_db, difference.worst_codes);
+}
+
+void run_layers(const Arguments& arguments) {
+  std::vector<int64_t> ids = encode_file(arguments.text, open_text(arguments.model));
+  ids.resize(std::min(ids.size(), static_cast<size_t>(arguments.tokens)));
+  const LayerComparison found = compare_layers(arguments.model, arguments.open, ids);
+  if (arguments.json) {
+    nlohmann::ordered_json json{{"tokens", ids.size()}, {"layers", nlohmann::json::array()}};
+    for (const ValueDifference& layer : found.layers) json["layers"].push_back(to_json(layer));
+    if (found.first_departure) json["first_departure"] = to_json(*found.first_departure);
+    print_json(json);
+    return;
+  }
+  std::cout << fmt::format("{} against reference, {} tokens\n", name_of(arguments.open.executor),
+                           ids.size());
+  for (const ValueDifference& layer : found.layers) std::cout << to_line(layer);
+  if (found.first_departure) {
+    std::cout << fmt::format("first operator below {} dB\n", kDepartsBelow)
+              << to_line(*found.first_departure);
+  } else {
+    std::cout << fmt::format("nothing is below {} dB\n", kDepartsBelow);
+  }
+}
+
 void run(const Arguments& arguments) {
+  if (arguments.layers) return run_layers(arguments);
   const LogitsModel model = open_logits_model(arguments.model, arguments.open);
   const std::optional<LogitsModel> reference = open_against(arguments, model);
   const auto [context, stride] = choose_windows(arguments, model);
@@ -120,6 +162,13 @@ void add_eval(CLI::App& app) {
       ->add_option("--stride", arguments->stride,
                    "Tokens from window to window (default: half the context)")
       ->check(between(1));
+  CLI::Option* layers = command->add_flag(
+      "--layers", arguments->layers,
+      "Compare what each layer gives in this executor (ort, htp) with the reference executor");
+  command->add_option("--tokens", arguments->tokens, "Tokens of the text that --layers runs")
+      ->check(between(2, 1 << 20))
+      ->capture_default_str()
+      ->needs(layers);
   add_open_options(*command, arguments->open);
   add_json(*command, arguments->json);
   command->callback([arguments] { run(*arguments); });

@@ -5,6 +5,7 @@
 
 #include "api/embedded_checkpoint.h"
 #include "api/float_model.h"
+#include "artifact/manifest.h"
 #include "artifact/read.h"
 #include "support/error.h"
 #include "support/mapped_file.h"
@@ -14,7 +15,9 @@
 namespace lathe::cli {
 namespace {
 
+/// Whether this is a compiled model: an artifact, or the folder of an export.
 bool is_artifact(const std::filesystem::path& path) {
+  if (is_export_folder(path)) return true;
   return path != kEmbeddedSource && path.extension() != ".gguf" &&
          !std::filesystem::is_directory(path);
 }
@@ -32,7 +35,7 @@ TextModel open_text(const std::filesystem::path& path) {
     return TextModel::open(read_text_file(path), {}, {}, path.string());
   }
   if (!is_artifact(path)) return checkpoint_text(*open_source(path), path);
-  const ModelText text = read_model_text(path);
+  const ModelText text = is_export_folder(path) ? read_export_text(path) : read_model_text(path);
   return TextModel::open(text.tokenizer_json, text.tokenizer_config_json, text.chat_template,
                          path.string());
 }

@@ -3,9 +3,11 @@
 #include <iostream>
 #include <memory>
 
+#include "artifact/manifest.h"
 #include "artifact/read.h"
 #include "cli/command.h"
 #include "cli/inspect_diff.h"
+#include "cli/inspect_export.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "executors/cpu/plan.h"
@@ -49,6 +51,10 @@ void print_tensors(const char* title, const std::vector<IoTensor>& tensors) {
 void run(const Arguments& arguments) {
   if (!arguments.other.empty()) {
     if (!print_diff(arguments.model, arguments.other, arguments.json)) throw CLI::RuntimeError(1);
+    return;
+  }
+  if (is_export_folder(arguments.model)) {
+    print_export(arguments.model, arguments.json);
     return;
   }
   const Model model = read_model(arguments.model, WeightCheck::sizes);

@@ -41,7 +41,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   using namespace lathe::cli;
   for (const auto add : {add_compile, add_run, add_chat, add_logits, add_eval, add_bench,
-                         add_inspect, add_tokenize, add_template}) {
+                         add_export, add_inspect, add_tokenize, add_template}) {
     add(app);
   }
   int status = 0;

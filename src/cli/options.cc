@@ -72,7 +72,7 @@ CLI::Validator between(double low, double high) {
 }
 
 void add_artifact(CLI::App& command, std::filesystem::path& path) {
-  add_file(command, "MODEL", path, "Artifact made by lathe compile")
+  add_file(command, "MODEL", path, "Artifact made by lathe compile, or folder made by lathe export")
       ->required()
       ->check(CLI::Validator(
           [](const std::string& value) {
@@ -129,9 +129,16 @@ void add_threads(CLI::App& command, int& threads) {
 }
 
 void add_open_options(CLI::App& command, OpenOptions& options) {
-  add_choice(command, "--executor", options.executor,
-             "cpu (default): fast; reference: scalar and exact",
-             {{"cpu", ExecutorKind::cpu}, {"reference", ExecutorKind::reference}});
+  add_choice(
+      command, "--executor", options.executor,
+      "cpu (default): fast; reference: scalar and exact; ort: ONNX Runtime; htp: a Snapdragon's "
+      "tensor processor, or its simulator",
+      {{"cpu", ExecutorKind::cpu},
+       {"reference", ExecutorKind::reference},
+       {"ort", ExecutorKind::ort},
+       {"htp", ExecutorKind::htp}});
+  command.add_option("--soc", options.soc,
+                     "The chip that there is, for an export to be checked with");
   add_choice(command, "--mode", options.mode,
              "hybrid (default): the prompt in chunks; kv: token by token",
              {{"hybrid", RunMode::hybrid}, {"kv", RunMode::kv}});

@@ -39,7 +39,7 @@ class ChainSession final : public Session {
     }
   }
 
-  void run() noexcept override {
+  void run() override {
     for (const auto& part : parts_) part->run();
   }
 

@@ -27,9 +27,9 @@ class Session {
   /// Whether inputs have to lie dense in memory, with no free strides.
   virtual bool wants_dense_inputs() const { return false; }
 
-  /// Runs once. All inputs must be bound. Does not throw and, in the `cpu` executor, does not
-  /// allocate.
-  virtual void run() noexcept = 0;
+  /// Runs once. All inputs must be bound. Our own executors do not throw, and `cpu` does not
+  /// allocate. A session of ONNX Runtime throws Error where its device fails.
+  virtual void run() = 0;
 };
 
 }  // namespace lathe

@@ -37,7 +37,8 @@ Manifest small_manifest() {
   manifest.facts = {"llama", 32, 2, 8};
   manifest.generation = {{2}, 1};
   manifest.provenance = {"fingerprint", "tiny", "0.1.0", json::object()};
-  manifest.graphs = {{decode_io(), {{"decode.onnx", decode_io()}}}};
+  manifest.graphs = {
+      {decode_io(), {{"decode.onnx", "", decode_io(), CompiledGraph{{{"Conv2d", 3}}, 2, 68}}}}};
   manifest.files = {{"decode.onnx", 3, "123"}};
   return manifest;
 }
@@ -66,6 +67,7 @@ TEST(Manifest, ComesBackAsItWasWritten) {
   const ExportedGraph* decode = manifest.find(GraphRole::decode);
   ASSERT_NE(decode, nullptr);
   EXPECT_EQ(decode->parts.at(0).file, "decode.onnx");
+  EXPECT_EQ(decode->parts.at(0).compiled, (CompiledGraph{{{"Conv2d", 3}}, 2, 68}));
   EXPECT_EQ(decode->io.find_output("logits")->encoding, decode_io().outputs[0].encoding);
   EXPECT_EQ(manifest.find(GraphRole::prefill), nullptr);
 }

@@ -23,7 +23,7 @@ struct Command {
 
 const std::set<std::string> kSampling{"--temperature", "--top-k",          "--top-p",
                                       "--min-p",       "--repeat-penalty", "--seed"};
-const std::set<std::string> kOpen{"--executor", "--mode", "--threads"};
+const std::set<std::string> kOpen{"--executor", "--mode", "--soc", "--threads"};
 
 std::set<std::string> united(std::set<std::string> set, const std::set<std::string>& more,
                              const std::set<std::string>& most = {}) {
@@ -59,7 +59,12 @@ std::vector<Command> commands() {
        united({"--prompt", "--chat", "--system", "-n", "--stop", "--json"}, kSampling, kOpen)},
       {"chat", united({"--system", "-n"}, kSampling, kOpen)},
       {"logits", united({"--ids", "-o", "--output"}, kOpen)},
-      {"eval", united({"--text", "--against", "--context", "--stride", "--json"}, kOpen)},
+      {"eval",
+       united({"--text", "--against", "--context", "--stride", "--layers", "--tokens", "--json"},
+              kOpen)},
+      {"export",
+       {"-o", "--output", "--format", "--soc", "--optimization", "--shards", "--embedding",
+        "--no-simulator", "--graph-dump", "--json"}},
       {"bench",
        united({"-p", "-n", "-d", "-r", "--variants", "--context", "--text", "--report", "--json"},
               kOpen)},

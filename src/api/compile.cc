@@ -188,15 +188,12 @@ void check_pass_names(const std::vector<std::string>& names) {
 }
 
 /// Without some passes a graph can be looked at, but is none that runs.
-void require_integers(const std::vector<Graph>& graphs, const std::vector<std::string>& disabled) {
-  try {
-    for (const Graph& graph : graphs) verify(graph, true);
-  } catch (const Error& error) {
-    if (disabled.empty()) throw;
-    fail(
-        {.what = "what is left without the disabled passes is no integer graph; nothing is written",
-         .found = error.what(),
-         .advice = "see it with --print-after"});
+void require_needed(std::span<const Pass> passes, const PassControl& control) {
+  for (const Pass& pass : passes) {
+    if (!pass.needed || !control.leaves_out(pass)) continue;
+    fail({.what = fmt::format("without the pass {} there is no integer graph: nothing is written",
+                              pass.name),
+          .advice = "see the graphs with --print-after"});
   }
 }
 
@@ -238,6 +235,12 @@ CompileReport compile(const std::filesystem::path& source, const std::filesystem
   check_output(output);
   check_pass_names(options.disabled_passes);
   FloatForm form{variant_named(options.variant), target_named(options.target)};
+  form.control.disabled = options.disabled_passes;
+  const Pipeline pipeline = pipeline_of(form.variant, form.target);
+  if (!options.after_pass) {
+    require_needed(pipeline.annotate, form.control);
+    require_needed(pipeline.lower, form.control);
+  }
   if (options.recipe != "auto") find_recipe(options.recipe);
   const std::shared_ptr<const Checkpoint> checkpoint = open_source(source);
   if (checkpoint->text().tokenizer_json.empty()) {
@@ -261,12 +264,13 @@ CompileReport compile(const std::filesystem::path& source, const std::filesystem
                           std::min(kCalibrationLength, config.max_position_embeddings));
 
   progress("building graphs");
-  form.control.options = {recipe.activation, mainline ? 16 : recipe.kv_bits, recipe.r3};
-  form.control.disabled = options.disabled_passes;
+  form.control.options = {recipe.activation, mainline ? 16 : recipe.kv_bits, recipe.r3,
+                          recipe.masked_softmax};
   PassControl shown = form.control;
   shown.after = options.after_pass;
   std::vector<Graph> graphs = build_graphs(checkpoint, sizes, form, shown);
   const std::vector<WeightChoice> weights = choose_weights(recipe, graphs.front());
+  shown.options.products = other_activations(recipe, weights);
   if (options.explain) options.explain(explain(recipe, weights));
   if (recipe.transforms && !mainline) {
     form.transform = [magnitudes = key_magnitudes(checkpoint, batches, threads),
@@ -277,19 +281,21 @@ CompileReport compile(const std::filesystem::path& source, const std::filesystem
     for (Graph& graph : graphs) form.transform(graph);
   }
 
+  run_on_all(graphs, pipeline.annotate, shown);
+  require_needed(pipeline.annotate, form.control);
+
   progress("calibrating");
   ThreadPool pool(threads);
   const Calibration calibration =
       observe(checkpoint, batches, form, recipe.seq_mse > 0, threads, pool);
 
   progress("quantizing");
-  const Pipeline pipeline = pipeline_of(form.variant, form.target);
-  run_on_all(graphs, pipeline.annotate, shown);
-  graphs = quantize_model(graphs, calibration.ranges, recipe, pool,
-                          calibration.samples ? &*calibration.samples : nullptr)
-               .graphs;
+  const WeightPlan plan{formats_of(weights), recipe.seq_mse,
+                        calibration.samples ? &*calibration.samples : nullptr};
+  graphs = quantize_model(graphs, calibration.ranges, plan, pool).graphs;
   run_on_all(graphs, pipeline.lower, shown);
-  require_integers(graphs, options.disabled_passes);
+  require_needed(pipeline.lower, form.control);
+  for (const Graph& graph : graphs) verify(graph, true);
 
   progress("writing");
   Model model;

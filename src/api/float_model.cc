@@ -14,9 +14,11 @@ namespace {
 Graph build(const std::shared_ptr<const Checkpoint>& checkpoint, const GraphShape& shape,
             const FloatForm& form) {
   if (form.variant != Variant::static_form) return build_hf_graph(checkpoint, shape);
-  return build_static_graph(
-      checkpoint, shape,
-      {.r3 = form.control.options.r3, .decomposed_silu = form.target == Target::htp});
+  const PassOptions& options = form.control.options;
+  return build_static_graph(checkpoint, shape,
+                            {.r3 = options.r3,
+                             .decomposed_silu = form.target == Target::htp,
+                             .masked_softmax = options.masked_softmax});
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ struct StaticForm {
   bool r3 = false;
   /// mul(x, sigmoid(x)) in place of silu(x).
   bool decomposed_silu = false;
+  /// masked_softmax(scores, mask) in place of softmax(scores + mask).
+  bool masked_softmax = false;
 };
 
 /// The float graph as one writes it for an NPU by hand, and what the passes are measured by:

@@ -12,4 +12,7 @@ namespace lathe {
 /// the Orthogonal of that size. The same constant in every graph.
 std::shared_ptr<const Constant> head_rotation(int64_t head_dim);
 
+/// Whether a constant came from head_rotation: no tensor of a checkpoint does, whatever its name.
+bool is_head_rotation(const Constant& constant);
+
 }  // namespace lathe

@@ -50,6 +50,7 @@ enum class Op : uint8_t {
   // Lathe's own
   dequantize,
   hadamard,
+  masked_softmax,
   quantize,
   requantize,
   rms_norm,

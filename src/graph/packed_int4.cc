@@ -40,12 +40,19 @@ uint32_t get(const std::byte* group, const Nibble& at) {
   return (static_cast<uint32_t>(group[at.byte]) >> at.shift) & 15;
 }
 
+int32_t code_at(const std::byte* group, int64_t channel, int64_t column) {
+  return signed_nibble(get(group, code_place(channel, column)));
+}
+int32_t factor_at(const std::byte* group, int64_t channel, int64_t block,
+                  const Int4Matrix& matrix) {
+  return static_cast<int32_t>(get(group, factor_place(channel, block, matrix))) + 1;
+}
+
 /// The factors of 16 channels by the columns of half a line, in the order of the packed codes.
 void read_factors(const std::byte* group, int64_t column, const Int4Matrix& matrix,
                   int32_t* factors) {
   for (int64_t c = 0; c < kPackedChannels; ++c) {
-    const auto factor =
-        static_cast<int32_t>(get(group, factor_place(c, column / matrix.block, matrix))) + 1;
+    const int32_t factor = factor_at(group, c, column / matrix.block, matrix);
     std::fill_n(factors + c * kPackedDepth, kPackedDepth, factor);
   }
 }
@@ -93,15 +100,23 @@ void pack_int4_group(const int8_t* codes, const uint8_t* factors, int64_t count,
 }
 
 void unpack_int4_group(const std::byte* group, int64_t count, const Int4Matrix& matrix,
+                       int8_t* codes, uint8_t* factors) {
+  for (int64_t c = 0; c < count; ++c) {
+    for (int64_t i = 0; i < matrix.k; ++i) {
+      codes[c * matrix.k + i] = static_cast<int8_t>(code_at(group, c, i));
+    }
+    for (int64_t b = 0; b < matrix.blocks(); ++b) {
+      factors[c * matrix.blocks() + b] = static_cast<uint8_t>(factor_at(group, c, b, matrix));
+    }
+  }
+}
+
+void unpack_int4_group(const std::byte* group, int64_t count, const Int4Matrix& matrix,
                        int8_t* weights) {
   for (int64_t c = 0; c < count; ++c) {
     for (int64_t i = 0; i < matrix.k; ++i) {
-      const int32_t code = signed_nibble(get(group, code_place(c, i)));
-      const int32_t factor =
-          matrix.block == 0
-              ? 1
-              : static_cast<int32_t>(get(group, factor_place(c, i / matrix.block, matrix))) + 1;
-      weights[c * matrix.k + i] = static_cast<int8_t>(code * factor);
+      const int32_t factor = matrix.block == 0 ? 1 : factor_at(group, c, i / matrix.block, matrix);
+      weights[c * matrix.k + i] = static_cast<int8_t>(code_at(group, c, i) * factor);
     }
   }
 }

@@ -37,6 +37,10 @@ size_t int4_constant_bytes(const Int4Matrix& matrix);
 void pack_int4_group(const int8_t* codes, const uint8_t* factors, int64_t count,
                      const Int4Matrix& matrix, std::byte* group);
 
+/// The inverse of pack_int4_group: codes [count, k] and factors [count, blocks].
+void unpack_int4_group(const std::byte* group, int64_t count, const Int4Matrix& matrix,
+                       int8_t* codes, uint8_t* factors);
+
 /// code * factor of the first `count` channels of a group, as [count, k].
 void unpack_int4_group(const std::byte* group, int64_t count, const Int4Matrix& matrix,
                        int8_t* weights);

@@ -24,16 +24,6 @@ bool is_unit(const Graph& graph, ValueId id) {
   return producer != nullptr && rule_of(producer->op).encoding == EncodingRule::unit;
 }
 
-/// A mask comes in by name, or is computed: a choice between numbers and something as low as a
-/// mask.
-bool is_mask(const Graph& graph, ValueId id) {
-  const Value& value = graph.value(id);
-  if (value.name == "attention_mask" || value.name == "window_attention_mask") return true;
-  const Node* producer = graph.producer(id);
-  return producer != nullptr && producer->op == Op::where &&
-         producer->attributes.real("other") <= attention_mask_low();
-}
-
 /// cos and sin: rows of a constant table that are picked by position and only ever multiplied.
 /// (A table of learned positions would be added.)
 bool is_rotary(const Graph& graph, const Groups& groups, int32_t group, const Users& users) {

@@ -72,6 +72,8 @@ class Recognizer {
       case Op::sub:
       case Op::where:
         return type_operands(node, axis);
+      case Op::masked_softmax:
+        return !is_last && type_operands(node, axis);
       case Op::hadamard:
       case Op::linear:
       case Op::rms_norm:
@@ -120,7 +122,7 @@ class Recognizer {
   bool is_softmax(ValueId value) const {
     const Node* requantize = producer_if(graph_, value, {Op::requantize});
     return producer_if(graph_, requantize == nullptr ? value : requantize->inputs[0],
-                       {Op::softmax}) != nullptr;
+                       {Op::softmax, Op::masked_softmax}) != nullptr;
   }
 
   /// As type(); the projection at the beginning is `projection`.

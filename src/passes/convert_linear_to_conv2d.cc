@@ -48,7 +48,9 @@ class Conversion {
   void run() {
     for (const NodeId id : order_) {
       if (graph_.node(id).op != Op::linear) continue;
-      const size_t rank = graph_.value(graph_.node(id).inputs[0]).shape.size();
+      const std::vector<ValueId>& inputs = graph_.node(id).inputs;
+      if (!graph_.value(inputs[1]).is_constant()) continue;
+      const size_t rank = graph_.value(inputs[0]).shape.size();
       if (rank >= 2 && rank <= 4) convert(id);
     }
     graph_.remove_dead();

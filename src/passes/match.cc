@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "graph/fixed_encodings.h"
+
 namespace lathe {
 namespace {
 
@@ -55,6 +57,13 @@ bool has_floats(const Graph& graph, ValueId value) {
 bool is_output(const Graph& graph, ValueId value) {
   return std::any_of(graph.outputs().begin(), graph.outputs().end(),
                      [&](const GraphOutput& output) { return output.value == value; });
+}
+
+bool is_mask(const Graph& graph, ValueId value) {
+  const std::string& name = graph.value(value).name;
+  if (name == "attention_mask" || name == "window_attention_mask") return true;
+  const Node* producer = producer_if(graph, value, {Op::where});
+  return producer != nullptr && producer->attributes.real("other") <= attention_mask_low();
 }
 
 std::vector<int64_t> permutation_of(const Graph& graph, const Node& node) {

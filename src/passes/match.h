@@ -27,6 +27,10 @@ bool has_floats(const Graph& graph, ValueId value);
 /// Whether a value is a result of the graph.
 bool is_output(const Graph& graph, ValueId value);
 
+/// Whether a value is an attention mask: it comes in by name, or is computed as a choice between
+/// numbers and something as low as a mask.
+bool is_mask(const Graph& graph, ValueId value);
+
 /// The order that a transpose or permute gives dimensions: its dimension i is dimension [i] of the
 /// input.
 std::vector<int64_t> permutation_of(const Graph& graph, const Node& node);

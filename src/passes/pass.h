@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@ struct PassOptions {
   DType activation = DType::u16;  ///< u16 or u8, affine
   int kv_bits = 8;                ///< of what caches hold: 8 (u8 symmetric) or 16 (u16 affine)
   bool r3 = false;                ///< rotate queries and keys after RoPE
+  bool masked_softmax = false;    ///< masks replace scores instead of being added to them
+  /// Products (linear, conv2d) whose input and result have another spec than `activation`.
+  std::map<NodeId, QuantSpec> products = {};
 };
 
 /// A rewrite of a graph: one file each. It leaves the graph's meaning unchanged, keeps module paths
@@ -23,6 +27,7 @@ struct PassOptions {
 struct Pass {
   std::string_view name;
   void (*run)(Graph& graph, const PassOptions& options);
+  bool needed = false;  ///< without it there is no integer graph in the end
 };
 
 // --- from the graph as it was traced to the static float graph
@@ -65,6 +70,11 @@ void custom_static_cache(Graph& graph);
 /// node where the head dimension is a power of two, else a product with a fixed matrix. Does
 /// nothing unless options.r3. Throws Error where a key or query is not found.
 void r3(Graph& graph, const PassOptions& options);
+
+/// softmax(scores + mask) -> masked_softmax(scores, mask): masked scores become the smallest of
+/// their row less 20, and the range of the scores is not stretched by the mask. Does nothing unless
+/// options.masked_softmax.
+void masked_softmax(Graph& graph, const PassOptions& options);
 
 /// linear(x, W) -> reshape, permute, conv2d 1x1, permute, reshape. Linears of the same input share
 /// the way in; tied weights are rewritten once.
@@ -113,6 +123,11 @@ void separate_weights(Graph& graph);
 /// cos and sin tables `rotary`, all else is affine in options.activation. Throws Error where a mask
 /// shares its group with something else.
 void annotate(Graph& graph, const PassOptions& options);
+
+/// The products in options.products read their input and hold their result in a spec of their own:
+/// the input through a requantize node, directly behind the node that makes it; the result with all
+/// that only moves it.
+void annotate_products(Graph& graph, const PassOptions& options);
 
 /// What attention multiplies by (the second operand of a product of two activations) and what
 /// caches hold becomes 8-bit symmetric: back from there through every operator that moves codes, to

@@ -14,6 +14,8 @@ void plain(Graph& graph, const PassOptions&) {
   kRun(graph);
 }
 
+constexpr bool kNeeded = true;
+
 /// A pass of a pipeline, for every target or for one.
 struct Step {
   Pass pass;
@@ -30,6 +32,7 @@ constexpr Step kHfBuild[] = {
     {{"custom_static_cache", plain<custom_static_cache>}},
     {{"canonicalize_rope", plain<canonicalize_rope>}},
     {{"r3", r3}},
+    {{"masked_softmax", masked_softmax}},
     {{"convert_linear_to_conv2d", plain<convert_linear_to_conv2d>}},
     {{"sink_layout", plain<sink_layout>}},
     {{"decompose_silu", plain<decompose_silu>}, Target::htp},
@@ -41,14 +44,15 @@ constexpr Step kHfBuild[] = {
 
 constexpr Step kAnnotate[] = {
     {{"separate_weights", plain<separate_weights>}},
-    {{"annotate", annotate}},
+    {{"annotate", annotate, kNeeded}},
+    {{"annotate_products", annotate_products}},  // what the recipe's rules say
     {{"annotate_kv_8bit", annotate_kv_8bit}},
     {{"insert_requantize", plain<insert_requantize>}},
 };
 
 constexpr Step kLower[] = {
-    {{"fold_qdq", plain<fold_qdq>}},
-    {{"tag_quant_io", plain<tag_quant_io>}},
+    {{"fold_qdq", plain<fold_qdq>, kNeeded}},
+    {{"tag_quant_io", plain<tag_quant_io>, kNeeded}},
     {{"mha_to_sha", plain<mha_to_sha>}, Target::htp},
     {{"dead_code", plain<dead_code>}},
 };
@@ -69,13 +73,14 @@ constexpr Step kMainlineBuild[] = {
 
 constexpr Step kMainlineAnnotate[] = {
     {{"separate_weights", plain<separate_weights>}},
-    {{"annotate", annotate}},
+    {{"annotate", annotate, kNeeded}},
+    {{"annotate_products", annotate_products}},
     {{"insert_requantize", plain<insert_requantize>}},
 };
 
 constexpr Step kMainlineLower[] = {
-    {{"fold_qdq", plain<fold_qdq>}},
-    {{"tag_quant_io", plain<tag_quant_io>}},
+    {{"fold_qdq", plain<fold_qdq>, kNeeded}},
+    {{"tag_quant_io", plain<tag_quant_io>, kNeeded}},
     {{"convert_linear_to_conv2d", plain<convert_linear_to_conv2d>}},
     {{"dead_code", plain<dead_code>}},
 };
@@ -85,6 +90,19 @@ constexpr Step kMainlineLower[] = {
 constexpr Pass kRotations[] = {
     {"rotate_residual", plain<rotate_residual>},
     {"rotate_values", plain<rotate_values>},
+};
+
+// --- exports of integer graphs
+
+constexpr Pass kExport[] = {
+    {"decompose_silu", plain<decompose_silu>},
+    {"dead_code", plain<dead_code>},
+};
+
+constexpr Pass kHtpExport[] = {
+    {"decompose_silu", plain<decompose_silu>},
+    {"mha_to_sha", plain<mha_to_sha>},
+    {"dead_code", plain<dead_code>},
 };
 
 }  // namespace
@@ -124,6 +142,11 @@ Pipeline pipeline_of(Variant variant, Target target) {
 
 std::span<const Pass> rotations() { return kRotations; }
 
+std::span<const Pass> export_pipeline(Target target) {
+  if (target == Target::htp) return kHtpExport;
+  return kExport;
+}
+
 std::vector<std::string_view> pass_names() {
   std::vector<std::string_view> names;
   const auto add = [&](std::span<const Pass> passes) {
@@ -138,16 +161,19 @@ std::vector<std::string_view> pass_names() {
     }
   }
   add(kRotations);
+  add(kHtpExport);
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
+bool PassControl::leaves_out(const Pass& pass) const {
+  return std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end();
+}
+
 void run_passes(Graph& graph, std::span<const Pass> passes, const PassControl& control) {
   for (const Pass& pass : passes) {
-    const bool disabled = std::find(control.disabled.begin(), control.disabled.end(), pass.name) !=
-                          control.disabled.end();
-    if (disabled) continue;
+    if (control.leaves_out(pass)) continue;
     pass.run(graph, control.options);
     verify(graph);
     if (control.after) control.after(pass.name, graph);

@@ -38,6 +38,11 @@ Pipeline pipeline_of(Variant variant, Target target);
 /// What a recipe with "transforms" adds before annotation.
 std::span<const Pass> rotations();
 
+/// What an integer graph, of an artifact for whichever target, still needs to be exported for one:
+/// the operators that ONNX has, and attention head by head on an NPU. Every code stays as it is but
+/// those of silu, which become those of x * sigmoid(x).
+std::span<const Pass> export_pipeline(Target target);
+
 /// Names of all passes of all pipelines, sorted.
 std::vector<std::string_view> pass_names();
 
@@ -47,6 +52,8 @@ struct PassControl {
   std::vector<std::string> disabled = {};  ///< names of passes to leave out
   /// Called with every graph after every pass that ran.
   std::function<void(std::string_view name, const Graph& graph)> after = {};
+
+  bool leaves_out(const Pass& pass) const;
 };
 
 /// Runs the passes in order; the verifier looks at the graph after each.

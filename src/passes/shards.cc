@@ -2,26 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
-#include <string_view>
 
 #include "graph/split.h"
 #include "support/error.h"
 
 namespace lathe {
 namespace {
-
-/// The layer that a module path names; none for "model.norm".
-std::optional<int> layer_of(std::string_view module) {
-  while (!module.empty()) {
-    const std::string_view part = module.substr(0, module.find('.'));
-    int number = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    if (error == std::errc() && end == part.data() + part.size()) return number;
-    module.remove_prefix(std::min(part.size() + 1, module.size()));
-  }
-  return std::nullopt;
-}
 
 /// The node's inputs, as far as nodes give them.
 template <typename Job>
@@ -39,6 +25,17 @@ bool reads_tokens(const Graph& graph, const Node& node) {
 }
 
 }  // namespace
+
+std::optional<int> layer_of(std::string_view module) {
+  while (!module.empty()) {
+    const std::string_view part = module.substr(0, module.find('.'));
+    int number = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+    if (error == std::errc() && end == part.data() + part.size()) return number;
+    module.remove_prefix(std::min(part.size() + 1, module.size()));
+  }
+  return std::nullopt;
+}
 
 int layer_count(const Graph& graph) {
   int count = 0;

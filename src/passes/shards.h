@@ -1,7 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
@@ -14,7 +15,10 @@ struct ShardOptions {
   bool embedding_first = false;  ///< the embedding of the tokens is a part before them
 };
 
-/// Layers of a graph, by the first number in module paths ("model.layers.7.mlp"): 1 + the largest.
+/// The layer that a module path names by its first number; none for "model.norm".
+std::optional<int> layer_of(std::string_view module);
+
+/// Layers of a graph, by the paths of its modules ("model.layers.7.mlp"): 1 + the largest.
 int layer_count(const Graph& graph);
 
 /// Cuts a graph by its layers. What comes before the first layer is in the first part, what comes

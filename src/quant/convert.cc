@@ -44,19 +44,35 @@ void require_same_node(const Graph& a, const Graph& b, NodeId id) {
 
 // --- encodings
 
-ValueRange source_range(const Graph& graph, ValueId id, const RangeTable& ranges,
-                        ThreadPool& pool) {
+ValueRange group_range(const Graph& graph, const Groups& groups, int32_t group,
+                       const RangeTable& ranges, ThreadPool& pool);
+
+ValueRange source_range(const Graph& graph, const Groups& groups, ValueId id,
+                        const RangeTable& ranges, ThreadPool& pool) {
   const Value& value = graph.value(id);
   if (value.is_constant()) return constant_range(*value.constant, value.shape, pool);
   const Node* producer = graph.producer(id);
   if (producer != nullptr && producer->op == Op::requantize) {
-    return source_range(graph, producer->inputs[0], ranges, pool);
+    return group_range(graph, groups, groups.of(producer->inputs[0]), ranges, pool);
+  }
+  if (producer != nullptr && rule_of(producer->op).encoding == EncodingRule::unit) {
+    return {0.0f, 1.0f};
   }
   const ValueRange range =
       static_cast<size_t>(id) < ranges.size() ? ranges[static_cast<size_t>(id)] : ValueRange{};
   if (range.empty() && producer != nullptr) {
     fail({.what = "calibration did not see this value",
           .where = fmt::format("%{} of {}", value.name, producer->module)});
+  }
+  return range;
+}
+
+/// What all numbers of a group lie in.
+ValueRange group_range(const Graph& graph, const Groups& groups, int32_t group,
+                       const RangeTable& ranges, ThreadPool& pool) {
+  ValueRange range;
+  for (const ValueId source : groups.sources(group)) {
+    range.include(source_range(graph, groups, source, ranges, pool));
   }
   return range;
 }
@@ -69,16 +85,14 @@ ValueRange rotary_range(const ValueRange& table) {
 
 Encoding group_encoding(const Graph& graph, const Groups& groups, int32_t group,
                         const RangeTable& ranges, ThreadPool& pool) {
-  const std::vector<ValueId>& sources = groups.sources(group);
-  const Value& first = graph.value(sources.front());
+  const Value& first = graph.value(groups.sources(group).front());
   if (!first.spec) fail({.what = "the value is not annotated", .where = "%" + first.name});
   const QuantSpec& spec = *first.spec;
   if (spec.scheme == Scheme::mask) return attention_mask_encoding();
   if (spec.scheme == Scheme::unit) return unit_encoding();
-  ValueRange range;
-  for (const ValueId source : sources) range.include(source_range(graph, source, ranges, pool));
+  ValueRange range = group_range(graph, groups, group, ranges, pool);
   if (spec.scheme == Scheme::rotary) range = rotary_range(range);
-  if (spec.scheme == Scheme::symmetric) return symmetric_encoding(range, first.name);
+  if (spec.scheme == Scheme::symmetric) return symmetric_encoding(spec.dtype, range, first.name);
   return affine_encoding(spec.dtype, range, first.name);
 }
 

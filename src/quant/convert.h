@@ -25,8 +25,9 @@ void require_same_structure(const Graph& a, const Graph& b);
 using EncodingTable = std::vector<std::optional<Encoding>>;
 
 /// Encodings of all values of an annotated graph (Value::spec), from observed ranges and from the
-/// graph's constants. A range is looked up by value id; that of a requantize node is its input's,
-/// so calibration may have run before annotation. Throws Error naming a value without a range.
+/// graph's constants. A range is looked up by value id; that of a requantize node is that of
+/// its input's group, so calibration may have run before annotation. Throws Error naming a value
+/// without a range.
 EncodingTable make_encodings(const Graph& graph, const RangeTable& ranges, ThreadPool& pool);
 
 /// Quantized constants of a model, so that its roles share their bytes. A constant is named after
@@ -65,7 +66,7 @@ class WeightCache {
 struct WeightPlan {
   std::map<NodeId, WeightFormat> formats;
   int search_steps = 0;  ///< of the search for scales (search_clips); 0: the largest magnitude
-  const ProductSamples* samples = nullptr;  ///< to search with
+  const ProductSamples* samples = nullptr;  ///< to search with; not null where there is a search
 };
 
 /// An annotated float graph with everything quantized, in the form that other tools know as QDQ:

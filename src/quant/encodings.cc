@@ -51,11 +51,12 @@ Encoding affine_encoding(DType dtype, const ValueRange& range, std::string_view 
   return {dtype, {static_cast<float>(scale)}, static_cast<int32_t>(zero), -1};
 }
 
-Encoding symmetric_encoding(const ValueRange& range, std::string_view value) {
+Encoding symmetric_encoding(DType dtype, const ValueRange& range, std::string_view value) {
   require_range(range, value);
+  const int32_t steps = code_range(dtype).high;
   const double max_abs = std::max(std::fabs(double{range.low}), std::fabs(double{range.high}));
-  const double scale = std::max(max_abs / 127.5, kSmallestSpan / 255.0);
-  return {DType::u8, {static_cast<float>(scale)}, 128, -1};
+  const double scale = std::max(max_abs / (steps / 2.0), kSmallestSpan / steps);
+  return {dtype, {static_cast<float>(scale)}, (steps + 1) / 2, -1};
 }
 
 double bias_scale_floor(float bias, float input_scale) {

@@ -20,9 +20,9 @@ namespace lathe {
 /// the range is empty or not finite.
 Encoding affine_encoding(DType dtype, const ValueRange& range, std::string_view value);
 
-/// u8 symmetric, for keys and values: s = max(abs) / 127.5, at least 1e-4 / 255; zp = 128.
-/// Throws Error as affine_encoding does.
-Encoding symmetric_encoding(const ValueRange& range, std::string_view value);
+/// The same on both sides of zero, for DType::u16 and DType::u8: s = max(abs) / (steps / 2), at
+/// least 1e-4 / steps; zp = (steps + 1) / 2. Throws Error as affine_encoding does.
+Encoding symmetric_encoding(DType dtype, const ValueRange& range, std::string_view value);
 
 /// The smallest scale of a weight channel at which `bias` still fits 32 bits (in steps of
 /// s_x * s_w). 0 for a bias of 0.

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "graph/groups.h"
-#include "quant/convert.h"
 #include "support/error.h"
 
 namespace lathe {
@@ -34,15 +33,9 @@ std::vector<GroupReport> report(const Graph& graph, const RangeTable& ranges,
 }  // namespace
 
 QuantizedModel quantize_model(std::span<const Graph> graphs, const RangeTable& ranges,
-                              const Recipe& recipe, ThreadPool& pool,
-                              const ProductSamples* samples) {
+                              const WeightPlan& weights, ThreadPool& pool) {
   if (graphs.empty()) fail({.what = "there is no graph to quantize"});
   QuantizedModel model;
-  model.weights = choose_weights(recipe, graphs.front());
-  WeightPlan weights{{}, samples == nullptr ? 0 : recipe.seq_mse, samples};
-  for (const WeightChoice& choice : model.weights) {
-    weights.formats.emplace(choice.node, choice.format);
-  }
   for (const Graph& graph : graphs) require_same_structure(graphs.front(), graph);
 
   const EncodingTable encodings = make_encodings(graphs.front(), ranges, pool);

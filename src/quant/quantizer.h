@@ -6,9 +6,7 @@
 
 #include "graph/graph.h"
 #include "quant/calibrate.h"
-#include "quant/product_samples.h"
-#include "quant/recipe.h"
-#include "quant/weight_choice.h"
+#include "quant/convert.h"
 #include "support/thread_pool.h"
 
 namespace lathe {
@@ -23,21 +21,17 @@ struct GroupReport {
 };
 
 struct QuantizedModel {
-  std::vector<Graph> graphs;          ///< insert_qdq of each, in the order given
-  std::vector<GroupReport> groups;    ///< in order of value ids
-  std::vector<WeightChoice> weights;  ///< which rule of the recipe each weight got
+  std::vector<Graph> graphs;        ///< insert_qdq of each, in the order given
+  std::vector<GroupReport> groups;  ///< in order of value ids
 };
 
 /// From annotated float graphs, one for each role that is wanted, to quantized ones.
 ///
-/// `ranges` are those of the values before annotation, by id (see calibrate). The result does not
-/// depend on the number of threads. Throws Error where roles differ, a rule of the recipe matches
-/// nothing, or a weight is NaN or infinite.
-///
-/// `samples` are rows of the products' inputs, for a recipe with a search of weight scales; null
-/// where it has none.
+/// `ranges` are those of the values before annotation, by id (see calibrate). `weights` has a
+/// format for each product with a weight (choose_weights). The result does not depend on the number
+/// of threads. Throws Error where roles differ, a value has no range, or a weight is NaN or
+/// infinite.
 QuantizedModel quantize_model(std::span<const Graph> graphs, const RangeTable& ranges,
-                              const Recipe& recipe, ThreadPool& pool,
-                              const ProductSamples* samples = nullptr);
+                              const WeightPlan& weights, ThreadPool& pool);
 
 }  // namespace lathe

@@ -54,13 +54,6 @@ WeightFormat read_format(const JsonFields& fields, const RecipeDtype& dtype) {
   return {dtype.weight, static_cast<int32_t>(block)};
 }
 
-/// Parts of the language for which nothing is built yet: there, and only ever false.
-void refuse_unsupported(const JsonFields& fields, std::string_view key) {
-  if (fields.optional_boolean(key).value_or(false)) {
-    refuse_value(fields, key, "false: true is not supported yet");
-  }
-}
-
 /// A product is a linear in one form of a graph and a conv2d in another, so `op` tells nothing but
 /// that a product is meant.
 std::optional<ModulePattern> read_match(const json& object, const std::string& where) {
@@ -80,8 +73,7 @@ std::optional<ModulePattern> read_match(const json& object, const std::string& w
   }
 }
 
-RecipeRule read_rule(const json& object, const std::string& where,
-                     const RecipeDtype& recipe_dtype) {
+RecipeRule read_rule(const json& object, const std::string& where) {
   const JsonFields fields(object, where);
   refuse_unknown_keys(object, where, kRuleKeys);
   const json* match = fields.find("match");
@@ -92,11 +84,9 @@ RecipeRule read_rule(const json& object, const std::string& where,
   rule.priority = fields.optional_integer("priority", -kHighestPriority, kHighestPriority)
                       .value_or(rule.priority);
   const RecipeDtype& dtype = read_dtype(fields);
-  if (dtype.activation != recipe_dtype.activation) {
-    refuse_value(fields, "dtype", fmt::format("activations as in {}", recipe_dtype.name));
-  }
   rule.weight = read_format(fields, dtype);
-  refuse_unsupported(fields, "symmetric");
+  const bool symmetric = fields.optional_boolean("symmetric").value_or(false);
+  rule.activation = {dtype.activation, symmetric ? Scheme::symmetric : Scheme::affine};
   rule.notes = fields.optional_string("notes").value_or("");
   return rule;
 }
@@ -140,12 +130,12 @@ Recipe parse_recipe(std::string_view text, const std::string& where) {
   recipe.transforms = fields.optional_boolean("transforms").value_or(false);
   recipe.r3 = fields.optional_boolean("r3").value_or(false);
   recipe.seq_mse = static_cast<int>(fields.optional_integer("seq_mse", 0, kMostSteps).value_or(0));
-  refuse_unsupported(fields, "masked_softmax");
+  recipe.masked_softmax = fields.optional_boolean("masked_softmax").value_or(false);
   recipe.shards = static_cast<int>(fields.optional_integer("shards", 1, kMostShards).value_or(1));
   recipe.prefill = fields.optional_integer("prefill", 1, kWidestPrefill);
   const json& rules = rules_of(fields);
   for (size_t i = 0; i < rules.size(); ++i) {
-    recipe.rules.push_back(read_rule(rules[i], fmt::format("{}.rules[{}]", root, i), dtype));
+    recipe.rules.push_back(read_rule(rules[i], fmt::format("{}.rules[{}]", root, i)));
   }
   return recipe;
 }

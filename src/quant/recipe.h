@@ -6,17 +6,19 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/quant_spec.h"
 #include "quant/module_pattern.h"
 #include "quant/recipe_facts.h"
 #include "quant/weight_format.h"
 
 namespace lathe {
 
-/// Says how the weights of some products are stored.
+/// Says how the weights of some products are stored and what their activations are.
 struct RecipeRule {
   std::optional<ModulePattern> module;  ///< of the product; nothing: every product
   int64_t priority = 1;                 ///< the highest wins; the later of two equal ones
   WeightFormat weight;
+  QuantSpec activation;  ///< of what the product reads and gives: u16 or u8, affine or symmetric
   std::string notes;
 };
 
@@ -32,6 +34,7 @@ struct Recipe {
   int kv_bits = 8;                 ///< of what caches hold. 8: u8 symmetric; 16: u16 affine
   bool transforms = false;         ///< fold transforms into the weights first (docs/numerics.md)
   bool r3 = false;                 ///< rotate queries and keys after RoPE
+  bool masked_softmax = false;     ///< masks replace scores instead of being added to them
   int seq_mse = 0;                 ///< steps of the search for weight scales; 0: none
   int shards = 1;                  ///< parts that an NPU runs one after the other
   std::optional<int64_t> prefill;  ///< tokens per call of the prefill graph

@@ -1,5 +1,7 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "cli/program.h"
@@ -12,6 +14,7 @@ namespace {
 
 using testing::expect_refused;
 using testing::expect_wrong_usage;
+using ::testing::HasSubstr;
 using testing::lathe;
 using testing::Outcome;
 using testing::TestFolder;
@@ -67,9 +70,34 @@ TEST(BadRecipe, PassThatIsNone) {
                  {"no such pass", "fold_qdq", "make_faster"});
 }
 
+// Found before work starts: nothing but the error is told.
 TEST(BadRecipe, WithoutAPassThatMakesIntegersNothingIsWritten) {
-  expect_refused(compile_with({"--disable-pass", "fold_qdq"}),
-                 {"disabled passes", "no integer graph", "--print-after"});
+  for (const char* pass : {"annotate", "fold_qdq", "tag_quant_io"}) {
+    const Outcome outcome = compile_with({"--disable-pass", pass});
+    expect_refused(outcome, {pass, "no integer graph", "nothing is written", "--print-after"});
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+}
+
+TEST(BadRecipe, WithoutAPassThatMakesIntegersGraphsAreStillPrinted) {
+  const struct {
+    const char* left_out;
+    const char* printed;  // behind this pass
+    const char* part;
+  } cases[] = {{"annotate", "insert_requantize", "aten.matmul"},
+               {"fold_qdq", "dead_code", "lathe.dequantize"},
+               {"tag_quant_io", "dead_code", "lathe.quantize"}};
+  for (const char* variant : {"hf", "hf_mainline", "static"}) {
+    for (const auto& [left_out, printed, part] : cases) {
+      SCOPED_TRACE(std::string(variant) + " without " + left_out);
+      const Outcome outcome = compile_with(
+          {"--variant", variant, "--disable-pass", left_out, "--print-after", printed});
+      EXPECT_EQ(outcome.exit_code, 1);
+      EXPECT_THAT(outcome.out, HasSubstr(std::string("# after ") + printed));
+      EXPECT_THAT(outcome.out, HasSubstr(part));
+      EXPECT_THAT(outcome.err, HasSubstr(std::string("lathe: without the pass ") + left_out));
+    }
+  }
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 #include "graph/text.h"
 #include "passes/pipelines.h"
 #include "quant/quantizer.h"
-#include "quant/recipe_library.h"
 #include "support/random.h"
 
 namespace lathe {
@@ -119,8 +118,7 @@ Graph quantized(Graph graph) {
   const std::vector<CalibrationBatch> batches(1);
   const RangeTable ranges = calibrate(graph, observe, batches, pool);
   run_passes(graph, pipeline.annotate);
-  Graph integer =
-      quantize_model({&graph, 1}, ranges, load_recipe("default-16a8w"), pool).graphs.front();
+  Graph integer = quantize_model({&graph, 1}, ranges, {}, pool).graphs.front();
   run_passes(integer, pipeline.lower);
   return integer;
 }

@@ -23,5 +23,12 @@ TEST(HeadRotation, IsOrthogonalAndSpreads) {
   }
 }
 
+// A checkpoint may have a tensor of any name.
+TEST(HeadRotation, IsToldByItsNumbersSourceAndNotByItsName) {
+  EXPECT_TRUE(is_head_rotation(*head_rotation(6)));
+  EXPECT_FALSE(is_head_rotation(*float_constant("head_rotation", std::vector<float>(36))));
+  EXPECT_FALSE(is_head_rotation(*bytes_constant("head_rotation", std::vector<std::byte>(36))));
+}
+
 }  // namespace
 }  // namespace lathe

@@ -111,6 +111,28 @@ TEST(Operators, SoftmaxSumsToOneAndSurvivesLargeNumbers) {
   EXPECT_THAT(y, ElementsAre(FloatEq(0.5f), FloatEq(0.5f), FloatEq(0.0f)));
 }
 
+TEST(Operators, MaskedSoftmaxPutsWhatIsMaskedBelowTheSmallestScoreOfItsRow) {
+  // Rows {1, 0, 3} and {2, 9, 2} under one mask {0, 0, -255}: {1, 0, -20} and {2, 9, -18}.
+  const float e = std::exp(1.0f);
+  const float e7 = std::exp(7.0f);
+  EXPECT_THAT(evaluate(R"(graph decode ar=1 cl=1
+                  input %x : f32[2, 1, 3]
+                  input %mask : f32[1, 3]
+                  %y = lathe.masked_softmax(%x, %mask) {dim=-1, below=20.0})",
+                       {{1, 0, 3, 2, 9, 2}, {0, 0, -255}}),
+              ElementsAre(FloatEq(e / (e + 1)), FloatEq(1 / (e + 1)),
+                          FloatEq(std::exp(-20.0f) / (e + 1)), FloatEq(1 / (e7 + 1)),
+                          FloatEq(e7 / (e7 + 1)), FloatEq(std::exp(-20.0f) / (e7 + 1))));
+}
+
+TEST(Operators, AMaskHasToFitTheScores) {
+  EXPECT_THROW(parse_graph(R"(graph decode ar=1 cl=1
+                              input %x : f32[2, 3]
+                              input %mask : f32[2, 1]
+                              %y = lathe.masked_softmax(%x, %mask) {dim=-1, below=20.0})"),
+               Error);
+}
+
 TEST(Operators, SiluAndRmsNorm) {
   EXPECT_THAT(evaluate(R"(graph decode ar=1 cl=1
                           input %x : f32[2]

@@ -96,6 +96,21 @@ TEST_P(PackedInt4Matrices, UnpackToCodeTimesFactor) {
   EXPECT_EQ(unpacked, weights.effective);
 }
 
+TEST_P(PackedInt4Matrices, UnpackToCodesAndFactors) {
+  const Weights weights(GetParam());
+  const Int4Matrix& matrix = weights.matrix;
+  const std::vector<std::byte> constant = weights.constant();
+  std::vector<int8_t> codes(weights.codes.size());
+  std::vector<uint8_t> factors(weights.factors.size());
+  for (int64_t c = 0; c < matrix.channels; c += 16) {
+    unpack_int4_group(constant.data() + static_cast<size_t>(c / 16) * int4_group_bytes(matrix),
+                      std::min<int64_t>(16, matrix.channels - c), matrix,
+                      codes.data() + c * matrix.k, factors.data() + c * matrix.blocks());
+  }
+  EXPECT_EQ(codes, weights.codes);
+  EXPECT_EQ(factors, weights.factors);
+}
+
 TEST_P(PackedInt4Matrices, AreExactlyTheEightBitMatrixOfCodeTimesFactor) {
   const Weights weights(GetParam());
   const auto [channels, k, block] = weights.matrix;

@@ -105,8 +105,7 @@ Graph attention_layer(const LayerForm& form) {
   text += fmt::format(
       "%scores = aten.matmul(%{}, %keys) @ self_attn\n"
       "%scaled = aten.mul(%scores) {{other=0.35}} @ self_attn\n"
-      "%masked = aten.add(%scaled, %attention_mask) @ self_attn\n"
-      "%softmax = aten.softmax(%masked) {{dim=-1}} @ self_attn\n"
+      "{}"
       "%mixed = aten.matmul(%softmax, %values) @ self_attn\n"
       "%merged = aten.transpose(%mixed) {{dim0=1, dim1=2}} @ self_attn\n"
       "%o.rows = aten.reshape(%merged) {{sizes=[1, {}, {}, 1]}} @ self_attn\n"
@@ -115,7 +114,12 @@ Graph attention_layer(const LayerForm& form) {
       "output y = %o\n"
       "output k_new_0 = %k.new\n"
       "output v_new_0 = %v.heads\n",
-      queries, form.tokens, 8 * form.heads);
+      queries,
+      form.masked_softmax ? "%softmax = lathe.masked_softmax(%scaled, %attention_mask) "
+                            "{dim=-1, below=20.0} @ self_attn\n"
+                          : "%masked = aten.add(%scaled, %attention_mask) @ self_attn\n"
+                            "%softmax = aten.softmax(%masked) {dim=-1} @ self_attn\n",
+      form.tokens, 8 * form.heads);
   Graph graph = parse_graph(text);
   fill_constants(graph);
   return graph;

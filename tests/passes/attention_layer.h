@@ -10,7 +10,8 @@ struct LayerForm {
   int kv_heads = 2;  ///< Hkv
   int tokens = 2;    ///< AR; the context is 6
   bool bias = false;
-  bool hadamard = false;  ///< R3 behind RoPE
+  bool hadamard = false;        ///< R3 behind RoPE
+  bool masked_softmax = false;  ///< the softmax takes the mask
   /// Heads come out of one reshape; else out of two, as convert_linear_to_conv2d leaves them.
   bool fused = true;
 };

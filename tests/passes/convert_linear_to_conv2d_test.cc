@@ -57,6 +57,17 @@ TEST(convert_linear_to_conv2d, ProductsOfOneInputShareTheWayIn) {
 )");
 }
 
+// As weights are between quantization and fold_qdq.
+TEST(convert_linear_to_conv2d, LeavesAWeightAloneThatIsComputed) {
+  const std::string text = R"(graph decode ar=1 cl=8
+  input %x : f32[1, 1, 4]
+  input %w : f32[2, 4]
+  %y = aten.linear(%x, %w) : f32[1, 1, 2] @ q_proj
+  output y = %y
+)";
+  EXPECT_EQ(after_pass(text, convert_linear_to_conv2d), text);
+}
+
 TEST(convert_linear_to_conv2d, ATiedWeightStaysATableAndBecomesOneFilter) {
   Graph graph = parse_graph(R"(graph decode ar=1 cl=8
   input %tokens : i32[1, 1]

@@ -9,6 +9,7 @@
 #include "executors/reference/evaluator.h"
 #include "graph/fixed_encodings.h"
 #include "graph/groups.h"
+#include "graph/operators.h"
 #include "graph/packed_weights.h"
 
 namespace lathe {
@@ -75,7 +76,8 @@ Encoding encoding_of(const Graph& graph, const Groups& groups, int32_t group) {
     const Node* producer = graph.producer(id);
     const std::string& name = graph.value(id).name;
     if (name == "attention_mask") return attention_mask_encoding();
-    if (producer != nullptr && producer->op == Op::softmax) return unit_encoding();
+    if (producer != nullptr && rule_of(producer->op).encoding == EncodingRule::unit)
+      return unit_encoding();
     if (name.starts_with("k_cache_") || name.starts_with("v_cache_") ||
         (producer != nullptr && producer->op == Op::requantize)) {
       return {DType::u8, {0.03f}, 128, -1};

@@ -148,6 +148,7 @@ const Case kCases[] = {
     {"grouped queries", {.heads = 4, .kv_heads = 2}},
     {"grouped queries with biases", {.heads = 6, .kv_heads = 2, .bias = true}},
     {"grouped queries with R3", {.heads = 4, .kv_heads = 2, .hadamard = true}},
+    {"masked softmax", {.heads = 4, .kv_heads = 2, .masked_softmax = true}},
     {"one key-value head for all", {.heads = 4, .kv_heads = 1, .bias = true}},
 };
 
@@ -158,7 +159,8 @@ TEST(mha_to_sha, IntegerResultsAreTheSameBits) {
     const auto before = evaluate(graph);
     mha_to_sha(graph);
     verify(graph, true);
-    EXPECT_EQ(count(graph, Op::softmax), c.form.heads) << c.name;
+    EXPECT_EQ(count(graph, c.form.masked_softmax ? Op::masked_softmax : Op::softmax), c.form.heads)
+        << c.name;
     EXPECT_EQ(evaluate(graph), before) << c.name;
   }
 }
@@ -169,7 +171,8 @@ TEST(mha_to_sha, FloatResultsAreTheSameBits) {
     const auto before = evaluate(graph);
     mha_to_sha(graph);
     verify(graph);
-    EXPECT_EQ(count(graph, Op::softmax), c.form.heads) << c.name;
+    EXPECT_EQ(count(graph, c.form.masked_softmax ? Op::masked_softmax : Op::softmax), c.form.heads)
+        << c.name;
     EXPECT_EQ(evaluate(graph), before) << c.name;
   }
 }

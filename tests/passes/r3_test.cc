@@ -12,7 +12,7 @@
 namespace lathe {
 namespace {
 
-constexpr PassOptions kRotate{.r3 = true};
+const PassOptions kRotate{.r3 = true};
 
 // 4 query heads over 2 key-value heads, 2 tokens behind a past of 4.
 std::string attention(int head_dim) {

@@ -59,9 +59,16 @@ TEST(AffineEncoding, RefusesWhatHasNoRange) {
 }
 
 TEST(SymmetricEncoding, IsCentredOn128) {
-  EXPECT_EQ(symmetric_encoding({-255.0f, 3.0f}, "k"), (Encoding{DType::u8, {2.0f}, 128, -1}));
-  EXPECT_EQ(symmetric_encoding({-3.0f, 127.5f}, "k"), (Encoding{DType::u8, {1.0f}, 128, -1}));
-  EXPECT_EQ(symmetric_encoding({0.0f, 0.0f}, "k").scale.at(0), static_cast<float>(1e-4 / 255.0));
+  EXPECT_EQ(symmetric_encoding(DType::u8, {-255.0f, 3.0f}, "k"),
+            (Encoding{DType::u8, {2.0f}, 128, -1}));
+  EXPECT_EQ(symmetric_encoding(DType::u8, {-3.0f, 127.5f}, "k"),
+            (Encoding{DType::u8, {1.0f}, 128, -1}));
+  EXPECT_EQ(symmetric_encoding(DType::u8, {0.0f, 0.0f}, "k").scale.at(0),
+            static_cast<float>(1e-4 / 255.0));
+  EXPECT_EQ(symmetric_encoding(DType::u16, {-1.0f, 32767.5f}, "x"),
+            (Encoding{DType::u16, {1.0f}, 32768, -1}));
+  EXPECT_EQ(symmetric_encoding(DType::u16, {0.0f, 0.0f}, "x").scale.at(0),
+            static_cast<float>(1e-4 / 65535.0));
 }
 
 TEST(Codes, RoundToNearestTiesToEvenAndClamp) {

@@ -20,6 +20,7 @@ struct Exception {
   std::string module;
   std::string not_module;  // the nearest one that the rule leaves alone
   WeightFormat format;
+  QuantSpec activation = {};
 };
 
 /// A row of the table of recipes that the models were first published with.
@@ -54,6 +55,7 @@ TEST_P(RecipeTable, IsWhatTheFilesSay) {
   for (size_t i = 0; i < recipe.rules.size(); ++i) {
     const Exception& exception = row.exceptions[i];
     EXPECT_EQ(recipe.rules[i].weight, exception.format);
+    EXPECT_EQ(recipe.rules[i].activation, exception.activation);
     EXPECT_TRUE(recipe.rules[i].module->is_found_in(exception.module)) << exception.module;
     EXPECT_FALSE(recipe.rules[i].module->is_found_in(exception.not_module)) << exception.not_module;
   }
@@ -77,13 +79,23 @@ TEST_P(RecipeTable, IsNotChosenForAModelOfAnotherSize) {
 const Exception kHead{"lm_head", "model.lm_head", kInt8};
 
 // Where ours differ from the published table, the recipe's notes say why: keys and values of
-// SmolLM2 had 16 bits and R3, and v_proj of stories110m 8-bit symmetric activations.
+// SmolLM2 had 16 bits and R3.
 INSTANTIATE_TEST_SUITE_P(
     Published, RecipeTable,
     ::testing::Values(
         TableRow{"stories260k", kInt4, {kHead}, 8, 1, 0, false, {"llama", 512, 64, 172, 5, 8, 4}},
-        TableRow{
-            "stories110m", kInt4, {kHead}, 8, 1, 0, false, {"llama", 32000, 768, 2048, 12, 12, 12}},
+        TableRow{"stories110m",
+                 kInt4,
+                 {{"model.layers.0.self_attn.v_proj",
+                   "model.layers.0.self_attn.k_proj",
+                   kInt4,
+                   {DType::u8, Scheme::symmetric}},
+                  kHead},
+                 8,
+                 1,
+                 0,
+                 false,
+                 {"llama", 32000, 768, 2048, 12, 12, 12}},
         TableRow{"llama3_2-1b",
                  kInt4Block32,
                  {kHead, {"model.layers.3.mlp.down_proj", "model.layers.4.mlp.down_proj", kInt8}},

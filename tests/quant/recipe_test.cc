@@ -32,7 +32,7 @@ TEST(Recipe, HoldsEverythingThatIsSpecificToAModel) {
       R"({"name": "mine", "notes": "n", "source": "s",
           "applies_to": {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16},
           "dtype": "16a4w_block", "granularity": "block", "block": 64, "kv_bits": 16,
-          "transforms": true, "r3": true, "seq_mse": 50, "masked_softmax": false, "shards": 3,
+          "transforms": true, "r3": true, "seq_mse": 50, "masked_softmax": true, "shards": 3,
           "prefill": 128, "rules": [
             {"match": {"op": "linear", "module": "lm_head$"}, "priority": 3, "dtype": "16a8w",
              "granularity": "channel", "symmetric": false, "notes": "the head"},
@@ -52,6 +52,7 @@ TEST(Recipe, HoldsEverythingThatIsSpecificToAModel) {
   EXPECT_TRUE(recipe.transforms);
   EXPECT_TRUE(recipe.r3);
   EXPECT_EQ(recipe.seq_mse, 50);
+  EXPECT_TRUE(recipe.masked_softmax);
   EXPECT_EQ(recipe.shards, 3);
   EXPECT_EQ(recipe.prefill, 128);
   ASSERT_EQ(recipe.rules.size(), 3u);
@@ -71,6 +72,7 @@ TEST(Recipe, HasDefaultsForMostOfIt) {
   EXPECT_EQ(recipe.weight, (WeightFormat{DType::i8}));
   EXPECT_FALSE(recipe.transforms);
   EXPECT_FALSE(recipe.r3);
+  EXPECT_FALSE(recipe.masked_softmax);
   EXPECT_EQ(recipe.seq_mse, 0);
   EXPECT_EQ(recipe.shards, 1);
   EXPECT_EQ(recipe.prefill, std::nullopt);
@@ -147,12 +149,18 @@ TEST(Recipe, RefusesPartsThatContradictEachOther) {
               HasSubstr("block with 16a4w_block"));
 }
 
-TEST(Recipe, NamesWhatIsNotSupportedYet) {
-  EXPECT_THAT(message(with(R"(, "masked_softmax": true)")),
-              AllOf(HasSubstr("$: masked_softmax"), HasSubstr("not supported yet")));
-  EXPECT_THAT(
-      message(with_rule(R"({"match": {"module": "v_proj"}, "dtype": "16a4w", "symmetric": true})")),
-      AllOf(HasSubstr("$.rules[0]: symmetric"), HasSubstr("not supported yet")));
+TEST(Recipe, ARuleMayHaveOtherActivationsThanTheRest) {
+  const Recipe recipe =
+      parse_recipe(with_rule(R"({"match": {"module": "v_proj"}, "dtype": "8a4w", "symmetric": true},
+                   {"match": {"module": "o_proj"}, "dtype": "16a4w", "symmetric": true},
+                   {"match": {"module": "q_proj"}, "dtype": "8a8w"},
+                   {"match": {"module": "k_proj"}, "dtype": "16a8w"})"),
+                   "mine.json");
+  ASSERT_EQ(recipe.rules.size(), 4u);
+  EXPECT_EQ(recipe.rules[0].activation, (QuantSpec{DType::u8, Scheme::symmetric}));
+  EXPECT_EQ(recipe.rules[1].activation, (QuantSpec{DType::u16, Scheme::symmetric}));
+  EXPECT_EQ(recipe.rules[2].activation, (QuantSpec{DType::u8, Scheme::affine}));
+  EXPECT_EQ(recipe.rules[3].activation, (QuantSpec{DType::u16, Scheme::affine}));
 }
 
 TEST(Recipe, RefusesRulesByPath) {
@@ -167,8 +175,8 @@ TEST(Recipe, RefusesRulesByPath) {
               AllOf(HasSubstr("$.rules[0].match: module"), HasSubstr("(lm_head")));
   EXPECT_THAT(message(with_rule(R"({"match": {"modul": "a"}, "dtype": "16a8w"})")),
               HasSubstr("modul"));
-  EXPECT_THAT(message(with_rule(R"({"match": {"module": "a"}, "dtype": "8a8w"})")),
-              AllOf(HasSubstr("$.rules[0]: dtype"), HasSubstr("activations as in 16a8w")));
+  EXPECT_THAT(message(with_rule(R"({"match": {"module": "a"}, "dtype": "16a8w", "symmetric": 1})")),
+              HasSubstr("$.rules[0]: symmetric"));
   EXPECT_THAT(message(with_rule(R"({"match": {"module": "a"}, "dtype": "16a4w_block"})")),
               HasSubstr("$.rules[0]: block"));
   EXPECT_THAT(

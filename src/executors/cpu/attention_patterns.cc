@@ -60,6 +60,33 @@ std::optional<Concatenated> match_concatenated(const Graph& graph, ValueId value
   return found;
 }
 
+/// What a softmax is taken of.
+struct MaskedScores {
+  ValueId scores = kNone;
+  ValueId mask = kNone;
+};
+
+/// softmax(scores + mask), or masked_softmax(scores, mask), into `found`.
+std::optional<MaskedScores> match_masked(const Graph& graph, ValueId weights,
+                                         AttentionPattern& found) {
+  found.weights = weights;
+  if (const Node* softmax = given_by(graph, weights, Op::masked_softmax)) {
+    const Value& mask = graph.value(softmax->inputs[1]);
+    // The kernel takes columns of code 0 for masked.
+    if (!is_codes(mask, DType::u16) || affine(mask).zero_point == 0) return std::nullopt;
+    found.below = softmax->attributes.real("below");
+    return MaskedScores{softmax->inputs[0], softmax->inputs[1]};
+  }
+  const Node* softmax = given_by(graph, weights, Op::softmax);
+  const Node* sum = softmax == nullptr ? nullptr : given_by(graph, softmax->inputs[0], Op::add);
+  if (sum == nullptr || sum->inputs.size() != 2 || !all_u16(graph, {sum->output()})) {
+    return std::nullopt;
+  }
+  found.masked = sum->output();
+  found.covered.push_back(sum->id);
+  return MaskedScores{sum->inputs[0], sum->inputs[1]};
+}
+
 /// Whether shapes are those that AttentionPattern states, and within what the kernels can add up.
 bool attention_shapes_fit(const Graph& graph, const AttentionPattern& pattern) {
   const auto shape = [&](ValueId id) -> const Shape& { return graph.value(id).shape; };
@@ -84,38 +111,32 @@ bool attention_shapes_fit(const Graph& graph, const AttentionPattern& pattern) {
 std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& last,
                                                 const Users& users) {
   if (last.op != Op::matmul) return std::nullopt;
-  const Node* softmax = given_by(graph, last.inputs[0], Op::softmax);
-  if (softmax == nullptr) return std::nullopt;
-  const Node* masked = given_by(graph, softmax->inputs[0], Op::add);
-  if (masked == nullptr || masked->inputs.size() != 2 || !is_input(graph, masked->inputs[1])) {
-    return std::nullopt;
-  }
-  const Node* scaled = given_by(graph, masked->inputs[0], Op::mul);
+  AttentionPattern found;
+  const std::optional<MaskedScores> masked = match_masked(graph, last.inputs[0], found);
+  if (!masked || !is_input(graph, masked->mask)) return std::nullopt;
+  const Node* scaled = given_by(graph, masked->scores, Op::mul);
   if (scaled == nullptr || scaled->inputs.size() != 1) return std::nullopt;
   const Node* scores = given_by(graph, scaled->inputs[0], Op::matmul);
   if (scores == nullptr) return std::nullopt;
 
-  AttentionPattern found;
   const auto keys = match_concatenated(graph, scores->inputs[1], 3, found.covered);
   const auto values = match_concatenated(graph, last.inputs[1], 2, found.covered);
   if (!keys || !values || keys->groups != values->groups) return std::nullopt;
   found.covered.insert(found.covered.end(),
-                       {scores->id, scaled->id, masked->id, softmax->id, last.id});
+                       {scores->id, scaled->id, graph.value(found.weights).producer, last.id});
   found.query = scores->inputs[0];
   found.past_keys = keys->past;
   found.new_keys = keys->fresh;
   found.past_values = values->past;
   found.new_values = values->fresh;
-  found.mask = masked->inputs[1];
+  found.mask = masked->mask;
   found.scores = scores->output();
   found.scaled = scaled->output();
-  found.masked = masked->output();
-  found.weights = softmax->output();
   found.result = last.output();
   found.scale = scaled->attributes.real("other");
   found.groups = keys->groups;
-  if (!all_u16(graph, {found.query, found.mask, found.scores, found.scaled, found.masked,
-                       found.weights, found.result}) ||
+  if (!all_u16(graph, {found.query, found.mask, found.scores, found.scaled, found.weights,
+                       found.result}) ||
       !attention_shapes_fit(graph, found) ||
       !closed(graph, found.covered, {found.query, found.new_keys, found.new_values}, users)) {
     return std::nullopt;

@@ -10,8 +10,8 @@ namespace lathe {
 /// Parts of an integer graph that the CPU runs as one step, recognised by structure. Each lists the
 /// nodes it covers (the last gives the result); none of their other results is read outside.
 
-/// softmax(q K * scale + mask) V with u8 keys and values, past and new ones concatenated, and each
-/// key-value head standing for `groups` query heads.
+/// softmax(q K * scale + mask) V, or masked_softmax(q K * scale, mask) V, with u8 keys and values,
+/// past and new ones concatenated, and each key-value head standing for `groups` query heads.
 struct AttentionPattern {
   std::vector<NodeId> covered;
   ValueId query = kNone;        // [1, H, AR, D]
@@ -22,9 +22,10 @@ struct AttentionPattern {
   ValueId mask = kNone;         // graph input [1, 1, AR, CL]
   ValueId scores = kNone;
   ValueId scaled = kNone;
-  ValueId masked = kNone;
-  ValueId weights = kNone;  // softmax
-  ValueId result = kNone;   // [1, H, AR, D]
+  ValueId masked = kNone;       // kNone: there is none, the softmax takes the mask
+  std::optional<double> below;  // of a masked softmax
+  ValueId weights = kNone;      // softmax
+  ValueId result = kNone;       // [1, H, AR, D]
   double scale = 1.0;
   int64_t groups = 1;
 };

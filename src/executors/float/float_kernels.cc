@@ -54,6 +54,8 @@ bool FloatKernels::evaluate_fast(const Graph& graph, const Node& node,
     case Op::hadamard:
       hadamard(inputs[0], output, threads_);
       return true;
+    case Op::masked_softmax:
+      return masked_softmax(node, inputs[0], inputs[1], output, threads_);
     case Op::softmax:
       softmax(inputs[0], output, threads_);
       return true;

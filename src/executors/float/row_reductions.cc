@@ -36,11 +36,20 @@ double sum(const float* x, int64_t width, const Term& term) {
   return total;
 }
 
-float highest(const float* x, int64_t width) {
-  const auto larger = [](float a, float b) { return a < b ? b : a; };
+/// choose(a, b) gives one of both: the larger, the smaller.
+template <typename Choose>
+float extreme(const float* x, int64_t width, const Choose& choose) {
   float result = x[0];
-  for (const float lane : fold_lanes(x, width, x[0], larger)) result = larger(result, lane);
+  for (const float lane : fold_lanes(x, width, x[0], choose)) result = choose(result, lane);
   return result;
+}
+
+float highest(const float* x, int64_t width) {
+  return extreme(x, width, [](float a, float b) { return a < b ? b : a; });
+}
+
+float lowest(const float* x, int64_t width) {
+  return extreme(x, width, [](float a, float b) { return b < a ? b : a; });
 }
 
 void softmax_row(const float* x, int64_t width, float* y) {
@@ -48,6 +57,12 @@ void softmax_row(const float* x, int64_t width, float* y) {
   for (int64_t i = 0; i < width; ++i) y[i] = float_exp(x[i] - top);
   const auto total = static_cast<float>(sum(y, width, [](float v) { return double{v}; }));
   for (int64_t i = 0; i < width; ++i) y[i] /= total;
+}
+
+void masked_softmax_row(const float* x, const float* mask, int64_t width, float below, float* y) {
+  const float masked = lowest(x, width) - below;
+  for (int64_t i = 0; i < width; ++i) y[i] = mask[i] == 0.0f ? x[i] : masked;
+  softmax_row(y, width, y);
 }
 
 void rms_norm_row(const float* x, const float* weight, int64_t width, float eps, float* y) {
@@ -91,6 +106,22 @@ void for_each_row(const TensorView& input, const TensorView& output, ThreadPool&
 
 void softmax(const TensorView& input, const TensorView& output, ThreadPool& threads) {
   for_each_row(input, output, threads, softmax_row);
+}
+
+bool masked_softmax(const Node& node, const TensorView& scores, const TensorView& mask,
+                    const TensorView& output, ThreadPool& threads) {
+  const Shape& shape = scores.shape;  // [..., rows, width]
+  const size_t rank = shape.size();
+  if (rank < 2 || mask.shape.size() != rank || mask.shape[rank - 2] != shape[rank - 2] ||
+      elements(mask.shape) != shape[rank - 2] * shape[rank - 1]) {
+    return false;
+  }
+  const auto below = static_cast<float>(node.attributes.real("below"));
+  for_each_row(scores, output, threads, [&](const float* x, int64_t width, float* y) {
+    const int64_t row = (x - scores.as<float>()) / width % shape[rank - 2];
+    masked_softmax_row(x, mask.as<float>() + row * width, width, below, y);
+  });
+  return true;
 }
 
 void rms_norm(const Node& node, const TensorView& input, const TensorView& weight,

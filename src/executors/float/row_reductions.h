@@ -11,6 +11,9 @@ namespace lathe {
 
 /// input [..., width] f32 -> output, rows that sum to 1.
 void softmax(const TensorView& input, const TensorView& output, ThreadPool& threads);
+/// False for a mask that is not one matrix [rows, width] for all others of the scores.
+bool masked_softmax(const Node& node, const TensorView& scores, const TensorView& mask,
+                    const TensorView& output, ThreadPool& threads);
 
 /// input [..., width] f32, weight [width] -> output; {eps} of the node.
 void rms_norm(const Node& node, const TensorView& input, const TensorView& weight,

@@ -117,6 +117,7 @@ class NodeCheck {
       case Op::matmul:
       case Op::dequantize:
       case Op::hadamard:
+      case Op::masked_softmax:
       case Op::quantize:
       case Op::requantize:
       case Op::rms_norm:
@@ -165,6 +166,7 @@ class NodeCheck {
       case Op::embedding:
         return require(elements(input(0).shape) > 0, "the table is empty");
       case Op::hadamard:
+      case Op::masked_softmax:
       case Op::linear:
       case Op::matmul:
       case Op::mean:

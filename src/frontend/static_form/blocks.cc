@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "graph/fixed_encodings.h"
 #include "graph/head_rotation.h"
 #include "graph/rotary_table.h"
 
@@ -89,6 +90,16 @@ ValueId repeat_kv(ModuleBuilder& b, ValueId x) {
   const ValueId expanded =
       b.expand(b.unsqueeze(x, 2), {shape[0], shape[1], groups, shape[2], shape[3]});
   return b.reshape(expanded, {shape[0], shape[1] * groups, shape[2], shape[3]});
+}
+
+/// Softmax of scores [1, H, AR, CL] under the mask.
+ValueId probabilities(ModuleBuilder& b, const Call& call, ValueId scores) {
+  Attributes attributes{{"dim", int64_t{-1}}};
+  if (!call.form.masked_softmax) {
+    return b.apply(Op::softmax, {b.add(scores, call.mask)}, std::move(attributes));
+  }
+  attributes.set("below", masked_score_below());
+  return b.apply(Op::masked_softmax, {scores, call.mask}, std::move(attributes));
 }
 
 ValueId activation(ModuleBuilder& b, const Call& call, ValueId x) {
@@ -179,11 +190,10 @@ ValueId attention(ModuleBuilder& b, Call& call, size_t layer, ValueId x) {
   const ValueId values = repeat_kv(b, b.cat({cache.values, fresh.values}, 2));  // [1, H, CL, D]
   const ValueId products = b.apply(Op::matmul, {turned_query, keys});
   const double scaling = 1.0 / std::sqrt(static_cast<double>(config.head_dim));
-  const ValueId scores = b.add(b.mul(products, scaling), call.mask);  // [1, H, AR, CL]
-  const ValueId weights = b.apply(Op::softmax, {scores}, {{"dim", int64_t{-1}}});
-  const ValueId mixed = b.apply(Op::matmul, {weights, values});  // [1, H, AR, D]
-  const ValueId joined = b.transpose(mixed, 1, 2);               // [1, AR, H, D]
-  ValueId into_output = kNone;                                   // [1, H * D, 1, AR]
+  const ValueId weights = probabilities(b, call, b.mul(products, scaling));  // [1, H, AR, CL]
+  const ValueId mixed = b.apply(Op::matmul, {weights, values});              // [1, H, AR, D]
+  const ValueId joined = b.transpose(mixed, 1, 2);                           // [1, AR, H, D]
+  ValueId into_output = kNone;                                               // [1, H * D, 1, AR]
   {
     const ModuleBuilder::Scope output(b, "o_proj");
     into_output = channels_first(b, joined);

@@ -167,20 +167,55 @@ std::vector<TensorType> infer_softmax(const Node& node, Types inputs) {
   return {inputs[0]};
 }
 
+/// y may be x.
+void softmax_row(const float* x, int64_t width, float* y) {
+  const float highest = *std::max_element(x, x + width);
+  double sum = 0.0;
+  for (int64_t i = 0; i < width; ++i) {
+    y[i] = std::exp(x[i] - highest);
+    sum += y[i];
+  }
+  const auto total = static_cast<float>(sum);
+  for (int64_t i = 0; i < width; ++i) y[i] /= total;
+}
+
 void evaluate_softmax(const Node&, Views in, Views out) {
   const auto [rows, width] = rows_of(in[0].shape);
   for (int64_t r = 0; r < rows; ++r) {
-    const float* x = in[0].as<float>() + r * width;
-    float* y = out[0].as<float>() + r * width;
-    const float highest = *std::max_element(x, x + width);
-    double sum = 0.0;
-    for (int64_t i = 0; i < width; ++i) {
-      y[i] = std::exp(x[i] - highest);
-      sum += y[i];
-    }
-    const auto total = static_cast<float>(sum);
-    for (int64_t i = 0; i < width; ++i) y[i] /= total;
+    softmax_row(in[0].as<float>() + r * width, width, out[0].as<float>() + r * width);
   }
+}
+
+// --- masked_softmax(scores [..., width], mask) {dim=-1, below}: softmax of the scores where the
+//     mask, which broadcasts, is 0; elsewhere of the row's smallest score less `below`
+
+std::vector<TensorType> infer_masked_softmax(const Node& node, Types inputs) {
+  require_last(node, "dim", inputs[0].shape);
+  node.attributes.real("below");
+  const Shape& scores = inputs[0].shape;
+  const Shape& mask = inputs[1].shape;
+  if (mask.empty() || mask.back() != scores.back() || broadcast(node, scores, mask) != scores) {
+    refuse(node, "the mask does not fit", to_string(scores), to_string(mask));
+  }
+  return {inputs[0]};
+}
+
+void evaluate_masked_softmax(const Node& node, Views in, Views out) {
+  const auto below = static_cast<float>(node.attributes.real("below"));
+  const int64_t width = rows_of(in[0].shape).second;
+  Shape mask_strides = broadcast_strides(in[1].shape, in[0].shape);
+  mask_strides.pop_back();
+  const Shape rows(in[0].shape.begin(), in[0].shape.end() - 1);
+  const float* x = in[0].as<float>();
+  float* y = out[0].as<float>();
+  for_each<1>(rows, {mask_strides}, [&](int64_t mask_row) {
+    const float* mask = in[1].as<float>() + mask_row;
+    const float masked = *std::min_element(x, x + width) - below;
+    for (int64_t i = 0; i < width; ++i) y[i] = mask[i] == 0.0f ? x[i] : masked;
+    softmax_row(y, width, y);
+    x += width;
+    y += width;
+  });
 }
 
 // --- rms_norm(x [..., width], weight [width]) {eps}: weight * (x * rsqrt(mean(x^2) + eps)),
@@ -278,6 +313,8 @@ const OperatorRule kRules[] = {
      infer_dequantize, evaluate_requantize},
     {Op::hadamard, "lathe.hadamard", "hadamard", 1, 1, kOwn, nothing, infer_hadamard,
      evaluate_hadamard},
+    {Op::masked_softmax, "lathe.masked_softmax", "masked_softmax", 2, 2, EncodingRule::unit,
+     nothing, infer_masked_softmax, evaluate_masked_softmax},
     {Op::quantize, "lathe.quantize", "quantize", 1, 1, kOwn, nothing, infer_quantize,
      evaluate_requantize},
     {Op::requantize, "lathe.requantize", "requantize", 1, 1, kOwn, nothing, same_type,

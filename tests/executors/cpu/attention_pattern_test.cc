@@ -85,6 +85,28 @@ TEST(AttentionPattern, MatchesForEveryGroupingAndNumberOfTokens) {
   }
 }
 
+/// `text` with its mask as part of the softmax.
+std::string with_masked_softmax(std::string text) {
+  const size_t sum = text.find("%sm = ");
+  text.erase(sum, text.find('\n', sum) + 1 - sum);
+  const std::string softmax = "aten.softmax(%sm) {dim=-1}";
+  return text.replace(text.find(softmax), softmax.size(),
+                      "lathe.masked_softmax(%sc, %mask) {dim=-1, below=20.0}");
+}
+
+TEST(AttentionPattern, MatchesWithAMaskedSoftmax) {
+  for (const int64_t rows : {1, 4}) {
+    expect_one_step(with_masked_softmax(attention({.groups = 3, .rows = rows})));
+  }
+}
+
+TEST(AttentionPattern, AMaskedSoftmaxUnderAMaskWhoseLowestCodeAttends) {
+  std::string text = with_masked_softmax(attention({}));
+  const std::string encoding = "<0.0038910506, 65535>";
+  text.replace(text.find(encoding), encoding.size(), "<0.0038910506, 0>");
+  expect_general_path(text);
+}
+
 TEST(AttentionPattern, MatchesWithAnEmptyPast) {
   expect_one_step(attention({.rows = 9, .context = 9}));
 }

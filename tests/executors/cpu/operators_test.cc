@@ -122,6 +122,13 @@ TEST(CpuOperators, Softmax) {
   expect_as_reference(graph, kOneCode);
 }
 
+TEST(CpuOperators, MaskedSoftmax) {
+  CodeGraph graph = one_node("lathe.masked_softmax(%w, %m) {dim=-1, below=20.0}",
+                             "input %w : u16[2, 5, 24]<0.0005, 30000>\n"
+                             "input %m : u16[1, 5, 24]<0.0038910506, 65535>\n");
+  expect_as_reference(graph, kEqual);
+}
+
 TEST(CpuOperators, RmsNorm) {
   CodeGraph graph =
       one_node("lathe.rms_norm(%x, %g) {eps=0.00001}", "const %g : u16[24]<0.00003, 30000>\n");
@@ -251,9 +258,11 @@ TEST(CpuOperators, LinearFromAndToBytes) {
   CodeGraph from = one_node("aten.linear(%b, %w) : u16[3, 20]<0.001, 32768>",
                             "input %b : u8[3, 24]<0.02, 100>\nconst %w : i8[20, 24]<0.005, 0>\n");
   expect_as_reference(from, kEqual);
+  EXPECT_THAT(step_names(from.graph()), ElementsAre("copy", "widen", "linear"));
   CodeGraph to = one_node("aten.linear(%x, %w) : u8[2, 5, 20]<0.02, 120>",
                           "const %w : i8[20, 24]<0.005, 0>\n");
   expect_as_reference(to, kEqual);
+  EXPECT_THAT(step_names(to.graph()), ElementsAre("copy", "linear", "narrow"));
 }
 
 TEST(CpuOperators, LinearsOverOneInputAreOneStep) {

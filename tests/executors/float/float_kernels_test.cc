@@ -156,6 +156,18 @@ TEST(FloatReductions, SoftmaxOfMaskedRows) {
   EXPECT_EQ(graph.run<float>(std::make_shared<FloatKernels>(1))[199], 0.0f);
 }
 
+TEST(FloatReductions, MaskedSoftmaxUnderOneMaskOrOneForEachHead) {
+  for (const int64_t heads : {1, 3}) {
+    TestGraph graph =
+        one_node("input %x : f32[1, 3, 9, 200]\ninput %mask : " + type({1, heads, 9, 200}) + "\n",
+                 "lathe.masked_softmax(%x, %mask) {dim=-1, below=20.0}");
+    std::vector<float> mask(static_cast<size_t>(heads * 9 * 200));
+    for (size_t i = 0; i < mask.size(); ++i) mask[i] = i % 7 > 2 ? -255.0f : 0.0f;
+    graph.input("x", random_tensor({1, 3, 9, 200}, 1)).input("mask", mask);
+    expect_close(graph);
+  }
+}
+
 TEST(FloatReductions, RowsOfEveryWidth) {
   for (const int64_t width : {1, 15, 16, 17, 1000}) {
     TestGraph softmax =

@@ -82,10 +82,10 @@ Problem random_problem(const Shape& shape, int64_t filled, uint32_t seed) {
 
 using Codes = std::vector<uint16_t>;
 
-/// Codes of the masked scores of one query.
-Codes masked_codes(const Problem& p, int64_t head, int64_t row) {
+/// Scores of one query times the scalar, as codes.
+Codes scaled_codes(const Problem& p, int64_t head, int64_t row) {
   const AttentionEncodings& e = p.encodings;
-  Codes masked;
+  Codes codes;
   for (int64_t c = 0; c < p.columns(); ++c) {
     int64_t sum = 0;
     for (int64_t d = 0; d < p.head_dim; ++d) {
@@ -93,22 +93,55 @@ Codes masked_codes(const Problem& p, int64_t head, int64_t row) {
       sum += static_cast<int64_t>(q - e.q_zero_point) * (p.key(d, c) - 128);
     }
     const int score = reference_rescale(sum, e.score_multiplier, e.scores.zero_point);
-    const int scaled = reference_encode(reference_decode(score, e.scores) * e.scalar, e.scaled);
-    const int mask = p.mask[static_cast<size_t>(row * p.columns() + c)];
-    masked.push_back(static_cast<uint16_t>(reference_encode(
-        reference_decode(scaled, e.scaled) + reference_decode(mask, e.mask), e.masked)));
+    codes.push_back(static_cast<uint16_t>(
+        reference_encode(reference_decode(score, e.scores) * e.scalar, e.scaled)));
   }
-  return masked;
+  return codes;
+}
+
+int mask_code(const Problem& p, int64_t row, size_t column) {
+  return p.mask[static_cast<size_t>(row * p.columns()) + column];
+}
+
+/// Scaled scores plus the mask, as codes.
+Codes masked_codes(const Problem& p, int64_t head, int64_t row) {
+  const AttentionEncodings& e = p.encodings;
+  Codes codes = scaled_codes(p, head, row);
+  for (size_t c = 0; c < codes.size(); ++c) {
+    codes[c] = static_cast<uint16_t>(reference_encode(
+        reference_decode(codes[c], e.scaled) + reference_decode(mask_code(p, row, c), e.mask),
+        e.masked));
+  }
+  return codes;
+}
+
+using Reals = std::vector<float>;
+
+Reals decoded(const Codes& codes, Affine encoding) {
+  Reals reals;
+  for (const uint16_t code : codes) reals.push_back(reference_decode(code, encoding));
+  return reals;
+}
+
+/// What softmax is taken of: the sum with the mask, or scores of which the masked are replaced.
+Reals masked_scores(const Problem& p, int64_t head, int64_t row) {
+  const AttentionEncodings& e = p.encodings;
+  if (!e.replaces) return decoded(masked_codes(p, head, row), e.masked);
+  Reals scores = decoded(scaled_codes(p, head, row), e.scaled);
+  const float masked = *std::min_element(scores.begin(), scores.end()) - e.below;
+  for (size_t c = 0; c < scores.size(); ++c) {
+    if (reference_decode(mask_code(p, row, c), e.mask) != 0.0f) scores[c] = masked;
+  }
+  return scores;
 }
 
 /// Softmax with the kernels' exponential, added without rounding: what they must equal.
-Codes softmax_codes(const Codes& masked, Affine encoding) {
-  float maximum = -INFINITY;
-  for (const uint16_t code : masked) maximum = std::max(maximum, reference_decode(code, encoding));
+Codes softmax_codes(const Reals& scores) {
+  const float maximum = *std::max_element(scores.begin(), scores.end());
   double total = 0.0;
-  std::vector<float> exponentials;
-  for (const uint16_t code : masked) {
-    exponentials.push_back(exp_f32(reference_decode(code, encoding) - maximum));
+  Reals exponentials;
+  for (const float score : scores) {
+    exponentials.push_back(exp_f32(score - maximum));
     total += softmax_term(exponentials.back());
   }
   const auto sum = static_cast<float>(total);
@@ -120,16 +153,13 @@ Codes softmax_codes(const Codes& masked, Affine encoding) {
 }
 
 /// The same with the exponential of the C++ library, added in float64.
-Codes true_softmax_codes(const Codes& masked, Affine encoding) {
-  double maximum = -INFINITY;
-  for (const uint16_t code : masked) {
-    maximum = std::max(maximum, static_cast<double>(reference_decode(code, encoding)));
-  }
+Codes true_softmax_codes(const Reals& scores) {
+  const double maximum = static_cast<double>(*std::max_element(scores.begin(), scores.end()));
   double sum = 0;
-  for (const uint16_t code : masked) sum += std::exp(reference_decode(code, encoding) - maximum);
+  for (const float score : scores) sum += std::exp(static_cast<double>(score) - maximum);
   Codes codes;
-  for (const uint16_t code : masked) {
-    const double p = std::exp(reference_decode(code, encoding) - maximum) / sum;
+  for (const float score : scores) {
+    const double p = std::exp(static_cast<double>(score) - maximum) / sum;
     codes.push_back(static_cast<uint16_t>(std::min(65535.0, std::nearbyint(p * 65536))));
   }
   return codes;
@@ -139,7 +169,7 @@ Codes expected_output(const Problem& p) {
   Codes out;
   for (int64_t row = 0; row < p.rows; ++row) {
     for (int64_t head = 0; head < p.heads; ++head) {
-      const Codes probabilities = softmax_codes(masked_codes(p, head, row), p.encodings.masked);
+      const Codes probabilities = softmax_codes(masked_scores(p, head, row));
       for (int64_t d = 0; d < p.head_dim; ++d) {
         int64_t sum = 0;
         for (int64_t c = 0; c < p.columns(); ++c) {
@@ -251,6 +281,37 @@ TEST_P(AttentionTest, SkippingChangesNothing) {
   }
 }
 
+/// As random_problem, with scores between -spread and spread that the mask replaces.
+Problem replacing_problem(const Shape& shape, int64_t filled, float spread, uint32_t seed) {
+  Problem p = random_problem(shape, filled, seed);
+  p.encodings.replaces = true;
+  p.encodings.below = 20.0f;
+  p.encodings.scaled.scale = 2 * spread / 65535;
+  return p;
+}
+
+TEST_P(AttentionTest, MaskedScoresMayBeReplaced) {
+  // Over a narrow range masked scores still add to the sum, over a wide one they can be skipped.
+  for (const float spread : {0.5f, 3.0f, 20.0f}) {
+    for (const int64_t filled : {0, 1, 15, 200, 513}) {
+      const Problem p = replacing_problem({64, 3, 1, 600, 1}, filled, spread, 21);
+      EXPECT_EQ(run(kernels(), p), expected_output(p)) << spread << ", filled " << filled;
+    }
+    for (const int64_t rows : {2, 32}) {
+      const Problem p = replacing_problem({32, 2, rows, 100, rows}, 40, spread, 22);
+      EXPECT_EQ(run(kernels(), p), expected_output(p)) << spread << ", " << rows << " rows";
+    }
+  }
+}
+
+TEST_P(AttentionTest, OnlyAMaskOfZeroAttends) {
+  Problem p = replacing_problem({64, 2, 2, 90, 2}, 50, 20.0f, 23);
+  for (size_t i = 0; i < p.mask.size(); i += 3) p.mask[i] = 65534;
+  EXPECT_EQ(run(kernels(), p), expected_output(p));
+  std::fill(p.mask.begin(), p.mask.begin() + p.columns(), uint16_t{0});
+  EXPECT_EQ(run(kernels(), p), expected_output(p));
+}
+
 TEST_P(AttentionTest, LongContextIsTheSameOnEveryInstructionSet) {
   const Problem p = random_problem({128, 4, 2, 4500, 2}, 4400, 12);
   EXPECT_EQ(run(kernels(), p), run(portable(), p));
@@ -282,10 +343,10 @@ TEST_P(AttentionTest, ProbabilitiesAreWithinOneCodeOfTheTrueSoftmax) {
   p.new_values[255] = 129;
   for (const float spread : {1.0f, 8.0f, 60.0f}) {
     p.encodings.scaled.scale = spread / 65535;
-    const Codes masked = masked_codes(p, 0, 0);
+    const Reals scores = masked_scores(p, 0, 0);
     const Codes probabilities = run(kernels(), p);
-    EXPECT_EQ(probabilities, softmax_codes(masked, p.encodings.masked));
-    EXPECT_LE(largest_difference(probabilities, true_softmax_codes(masked, p.encodings.masked)), 1);
+    EXPECT_EQ(probabilities, softmax_codes(scores));
+    EXPECT_LE(largest_difference(probabilities, true_softmax_codes(scores)), 1);
   }
 }
 

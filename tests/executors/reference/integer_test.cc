@@ -175,6 +175,15 @@ TEST(IntegerArithmetic, SoftmaxGivesFractionsOf65536) {
               ElementsAre(65535, 0, 0, 0));
 }
 
+TEST(IntegerArithmetic, MaskedSoftmaxAttendsWhereTheMaskIsZero) {
+  TestGraph graph =
+      one_node("input %x : u16[1, 4]<1.0, 100>\ninput %m : u16[1, 4]<0.0038910506, 65535>\n",
+               "lathe.masked_softmax(%x, %m) {dim=-1, below=20.0} : u16[1, 4]"
+               "<0.0000152587890625, 0>");
+  graph.input<uint16_t>("x", {100, 100, 400, 100}).input<uint16_t>("m", {65535, 65535, 0, 65535});
+  EXPECT_THAT(graph.run<uint16_t>(), ElementsAre(21845, 21845, 0, 21845));
+}
+
 TEST(IntegerArithmetic, RmsNormWeightIsAffine) {
   TestGraph graph = one_node("input %x : u16[1, 4]<1.0, 10>\nconst %w : u16[4]<0.5, 2>\n",
                              "lathe.rms_norm(%x, %w) {eps=0.0} : u16[1, 4]<0.01, 1000>");

@@ -150,6 +150,9 @@ struct KvSegment {
 ///   scaled = scores * scalar      float32
 ///   masked = scaled + mask        float32
 ///   p      = softmax(masked)      float32; s = 1/65536, zero point 0
+/// or, where `replaces`, with no codes between scaled and p:
+///   masked = where(mask == 0, scaled, min of the row of scaled - below)
+/// and at the end
 ///   out    = matmul(p, v)         rint(acc * out_multiplier), s_v / 65536 / s_out
 struct AttentionEncodings {
   int32_t q_zero_point = 0;
@@ -157,8 +160,10 @@ struct AttentionEncodings {
   Affine scores;
   float scalar = 1.0f;  ///< 1 / sqrt(head_dim)
   Affine scaled;
-  Affine mask;
-  Affine masked;
+  Affine mask;    ///< where `replaces`: the zero point is not 0
+  Affine masked;  ///< where `replaces`: of no meaning
+  bool replaces = false;
+  float below = 0.0f;
   double out_multiplier = 1.0;
   int32_t out_zero_point = 0;
 };

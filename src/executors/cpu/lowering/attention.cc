@@ -17,7 +17,12 @@ AttentionEncodings attention_encodings(const PlanBuilder& plan, const AttentionP
   e.scalar = static_cast<float>(pattern.scale);
   e.scaled = encoding(pattern.scaled);
   e.mask = encoding(pattern.mask);
-  e.masked = encoding(pattern.masked);
+  if (pattern.below) {
+    e.replaces = true;
+    e.below = static_cast<float>(*pattern.below);
+  } else {
+    e.masked = encoding(pattern.masked);
+  }
   e.out_multiplier = scale(pattern.weights) * scale(pattern.new_values) / scale(pattern.result);
   e.out_zero_point = encoding(pattern.result).zero_point;
   return e;

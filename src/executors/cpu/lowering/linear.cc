@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "executors/cpu/lowering/nodes.h"
+#include "executors/cpu/steps/body_step.h"
 #include "executors/cpu/steps/linear_step.h"
 #include "executors/cpu/values.h"
 #include "executors/reference/integer.h"
@@ -29,8 +30,7 @@ bool fits_linear_step(const PlanBuilder& plan, const Node& node) {
   const bool constants = std::all_of(node.inputs.begin() + 1, node.inputs.end(),
                                      [&](ValueId id) { return plan.value(id).is_constant(); });
   return constants && weight.constant->layout == Layout::packed && weight.shape[0] > 0 &&
-         weight.shape[1] <= kMaxDepth && elements(x.shape) > 0 && x.dtype == DType::u16 &&
-         plan.value(node.output()).dtype == DType::u16;
+         weight.shape[1] <= kMaxDepth && elements(x.shape) > 0;
 }
 
 /// The rows that a product multiplies, of K elements side by side each: copied together where they
@@ -62,6 +62,40 @@ LinearStep::Input input_rows(PlanBuilder& plan, const Node& node) {
   return {in.buffer, in.offset, rows == 1 ? k : found->front(), rows, k, zero_point};
 }
 
+// Products multiply 16-bit codes. Bytes become such codes in front of them, and again bytes behind
+// them: the same numbers, as an encoding of scale 1 and zero point 0 has them.
+constexpr Affine kCodes{1.0f, 0};
+
+/// The rows of bytes at `bytes` as 16-bit codes, side by side.
+LinearStep::Input widened(PlanBuilder& plan, const LinearStep::Input& bytes) {
+  LinearStep::Input wide = bytes;
+  wide.buffer = plan.new_buffer(Buffer::Kind::arena, byte_size(DType::u16, {bytes.rows, bytes.k}));
+  wide.offset = 0;
+  wide.row_stride = bytes.k;
+  plan.emit(
+      make_step("widen",
+                [=](const Frame& frame) noexcept {
+                  for (int64_t row = 0; row < bytes.rows; ++row) {
+                    frame.kernels->requantize_u8_u16(
+                        frame.at<uint8_t>(bytes.buffer, bytes.offset + row * bytes.row_stride),
+                        frame.at<uint16_t>(wide.buffer, row * bytes.k), bytes.k, kCodes, kCodes);
+                  }
+                }),
+      {bytes.buffer, wide.buffer});
+  return wide;
+}
+
+/// The 16-bit codes `wide`, none above 255, as bytes.
+void emit_narrow(PlanBuilder& plan, BufferId wide, BufferId bytes, int64_t count) {
+  plan.emit(make_step("narrow",
+                      [=](const Frame& frame) noexcept {
+                        frame.kernels->requantize_u16_u8(frame.at<uint16_t>(wide),
+                                                         frame.at<uint8_t>(bytes), count, kCodes,
+                                                         kCodes);
+                      }),
+            {wide, bytes});
+}
+
 /// s_x * s_w / s_y of every output channel.
 std::vector<double> multipliers(const Encoding& x, const Value& weight, const Encoding& y) {
   const std::vector<float>& scales = weight.encoding->scale;
@@ -74,6 +108,24 @@ std::vector<double> multipliers(const Encoding& x, const Value& weight, const En
   return result;
 }
 
+/// Projections of the same input that follow each other become one step, but for one that only an
+/// output reads: that is skipped where the output is unbound.
+void multiply(PlanBuilder& plan, const LinearStep::Input& input, LinearStep::Output output,
+              bool output_only) {
+  const BufferId written = output.y;
+  auto* open = dynamic_cast<LinearStep*>(plan.last_step());
+  if (open != nullptr && !output_only && open->input() == input) {
+    open->add(std::move(output));
+    plan.extend_last_step(written);
+    return;
+  }
+  const BufferId prepared =
+      plan.new_buffer(Buffer::Kind::scratch, input.rows * prepared_bytes(input.k));
+  auto step = std::make_unique<LinearStep>(input, prepared);
+  step->add(std::move(output));
+  plan.emit(std::move(step), {input.buffer, prepared, written}, output_only ? written : -1);
+}
+
 }  // namespace
 
 bool lower_linear(PlanBuilder& plan, const Node& node) {
@@ -82,7 +134,8 @@ bool lower_linear(PlanBuilder& plan, const Node& node) {
   const Value& x = plan.value(node.inputs[0]);
   const Value& weight = plan.value(node.inputs[1]);
   const Value& y = plan.value(node.output());
-  const LinearStep::Input input = input_rows(plan, node);
+  LinearStep::Input input = input_rows(plan, node);
+  if (x.dtype == DType::u8) input = widened(plan, input);
   LinearStep::Output output;
   output.channels = weight.shape[0];
   output.weights = plan.packed_weights(node.inputs[1]);
@@ -93,25 +146,16 @@ bool lower_linear(PlanBuilder& plan, const Node& node) {
   }
   output.multiplier = multipliers(*x.encoding, weight, *y.encoding);
   output.zero_point = y.encoding->zero_point;
+  output.largest = code_range(y.dtype).high;
   const Place result = plan.reserve(
       node.output(), node.op == Op::linear ? dense_strides(y.shape) : channels_last(y.shape));
-  const BufferId written = result.buffer;
-  output.y = written;
-  const BufferId only_for = plan.only_output(node.output()) == written ? written : -1;
-
-  // Projections of the same input that follow each other become one step.
-  auto* open = dynamic_cast<LinearStep*>(plan.last_step());
-  if (open != nullptr && only_for < 0 && open->input() == input) {
-    open->add(std::move(output));
-    plan.extend_last_step(written);
-    plan.define_at(node.output(), result);
-    return true;
-  }
-  const BufferId prepared =
-      plan.new_buffer(Buffer::Kind::scratch, input.rows * prepared_bytes(input.k));
-  auto step = std::make_unique<LinearStep>(input, prepared);
-  step->add(std::move(output));
-  plan.emit(std::move(step), {input.buffer, prepared, written}, only_for);
+  const bool bytes = y.dtype == DType::u8;
+  output.y =
+      bytes ? plan.new_buffer(Buffer::Kind::arena, byte_size(DType::u16, y.shape)) : result.buffer;
+  const BufferId wide = output.y;
+  multiply(plan, input, std::move(output),
+           plan.only_output(node.output()) == result.buffer && !bytes);
+  if (bytes) emit_narrow(plan, wide, result.buffer, elements(y.shape));
   plan.define_at(node.output(), result);
   return true;
 }

@@ -51,6 +51,7 @@ void LinearStep::multiply(const Frame& frame, int64_t first_block, int64_t last_
     args.channels = output.channels;
     args.x_zero_point = input_.zero_point;
     args.y_zero_point = output.zero_point;
+    args.y_high = output.largest;
     args.y = frame.at<uint16_t>(output.y);
     args.y_stride = output.channels;
     frame.kernels->linear(args, begin * kPackedChannels,

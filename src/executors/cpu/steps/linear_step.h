@@ -27,7 +27,8 @@ class LinearStep final : public Step {
     std::vector<double> multiplier;        ///< [channels]
     int64_t channels = 0;
     int32_t zero_point = 0;
-    BufferId y = -1;  ///< u16 [rows, channels]
+    int32_t largest = 65535;  ///< code
+    BufferId y = -1;          ///< u16 [rows, channels]
   };
 
   /// `prepared`: scratch of rows * prepared_bytes(k).

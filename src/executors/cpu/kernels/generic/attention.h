@@ -21,6 +21,7 @@ namespace lathe {
 namespace {
 
 constexpr float kMinusInfinity = -__builtin_inff();
+constexpr Affine kProbability{1.0f / 65536.0f, 0};
 
 /// Columns of the scores, or of a head, that one block of packed keys or values covers.
 struct Piece {
@@ -59,9 +60,10 @@ inline void for_each_lane_span(const ColumnRange* ranges, int64_t count, const W
   }
 }
 
-/// From raw dot products to masked scores, as real values.
-inline void mask_scores(const int32_t* raw, const int32_t* sums, int64_t count,
-                        const uint16_t* mask, const AttentionEncodings& e, float* masked) {
+/// From raw dot products to scaled scores, and those to what `finish(scaled, i)` makes of them.
+template <typename Finish>
+inline void scale_scores(const int32_t* raw, const int32_t* sums, int64_t count,
+                         const AttentionEncodings& e, float* scores, const Finish& finish) {
   const double low = -e.scores.zero_point;
   const double high = kCodeMax - e.scores.zero_point;
   const uint32_t shift = static_cast<uint32_t>(kPreparedOffset - e.q_zero_point);
@@ -70,8 +72,7 @@ inline void mask_scores(const int32_t* raw, const int32_t* sums, int64_t count,
                                              shift * static_cast<uint32_t>(sums[i]));
     const double steps = round_even(limit(sum * e.score_multiplier, low, high));
     const float score = static_cast<float>(steps) * e.scores.scale;
-    const float scaled = encode_steps(score * e.scalar, e.scaled, kCodeMax) * e.scaled.scale;
-    masked[i] = encode_steps(scaled + decode(mask[i], e.mask), e.masked, kCodeMax) * e.masked.scale;
+    scores[i] = finish(encode_steps(score * e.scalar, e.scaled, kCodeMax) * e.scaled.scale, i);
   }
 }
 
@@ -90,20 +91,18 @@ class Attention {
                  args.past.columns + args.fresh.columns) {}
 
   void run() {
-    const ColumnRange all{0, args_.past.columns + args_.fresh.columns};
-    const float bound = masked_out_bound(args_.encodings);
+    const ColumnRange all{0, columns()};
     for_each_vector([&](int64_t v, int64_t head, int64_t row) {
       prepare_activation(args_.q + head * args_.q_head_stride + row * args_.q_row_stride,
                          args_.head_dim, scratch_.query(v));
     });
-    // A skipped column must be one whose exponential is exactly 0 in every row: then the maximum,
-    // the sum, the code 0 and the output are what they are with it.
-    const bool hopeful =
-        args_.active_count > 0 && exp_f32(bound - decode(kCodeMax, args_.encodings.masked)) == 0.0f;
-    if (hopeful && score(args_.active, args_.active_count, bound)) {
+    const bool replaces = args_.encodings.replaces;
+    const bool skipped =
+        args_.active_count > 0 && (replaces ? score_attended() : score_summed_active());
+    if (skipped) {
       finish(args_.active, args_.active_count);
     } else {
-      score(&all, 1, kMinusInfinity);
+      replaces ? score_replaced() : score_summed(&all, 1);
       finish(&all, 1);
     }
   }
@@ -117,9 +116,12 @@ class Attention {
     }
   }
 
-  /// Masked scores of `ranges` and their maximum per vector. False where a column that is not
-  /// among them and has at most `bound` could still count.
-  bool score(const ColumnRange* ranges, int64_t count, float bound) {
+  int64_t columns() const { return args_.past.columns + args_.fresh.columns; }
+
+  /// Scores of `ranges`, as finish(row, first column) makes a function of (scaled score, offset)
+  /// for scale_scores(). What fills up their lanes is -infinity.
+  template <typename Finish>
+  void score(const ColumnRange* ranges, int64_t count, const Finish& finish) {
     for_each_vector([&](int64_t v, int64_t, int64_t) {
       for (int64_t i = 0; i < count; ++i) {
         float* scores = scratch_.scores(v);
@@ -131,6 +133,17 @@ class Attention {
         }
       }
     });
+    for_each_score(
+        ranges, count,
+        [&](const Piece& piece, int64_t v, int64_t row, const int32_t* raw, const int32_t* sums) {
+          scale_scores(raw, sums, piece.count, args_.encodings, scratch_.scores(v) + piece.column,
+                       finish(row, piece.column));
+        });
+  }
+
+  /// Calls work(piece, vector, row, raw, sums) with the raw dot products of every piece.
+  template <typename Work>
+  void for_each_score(const ColumnRange* ranges, int64_t count, const Work& work) {
     for_each_piece(args_, ranges, count, [&](const Piece& piece) {
       alignas(64) int32_t sums[kBlock];
       alignas(64) int32_t raw[kBlock];
@@ -138,31 +151,171 @@ class Attention {
                  piece.count, kBlock, scratch_.packed(), sums);
       for_each_vector([&](int64_t v, int64_t, int64_t row) {
         dot_block(scratch_.query(v), scratch_.packed(), args_.head_dim, raw);
-        mask_scores(raw, sums, piece.count, args_.mask + row * args_.mask_stride + piece.column,
-                    args_.encodings, scratch_.scores(v) + piece.column);
+        work(piece, v, row, raw, sums);
       });
     });
+  }
+
+  /// The score of `ranges` that choose(a, b) prefers to all others; `worst` where there is none.
+  template <typename Choose>
+  float extreme(int64_t v, const ColumnRange* ranges, int64_t count, float worst,
+                const Choose& choose) {
+    float lanes[kLanes];
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = worst;
+    const float* scores = scratch_.scores(v);
+    for_each_lane_span(ranges, count, [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; c += kLanes) {
+        for (int lane = 0; lane < kLanes; ++lane) {
+          lanes[lane] = choose(scores[c + lane], lanes[lane]);
+        }
+      }
+    });
+    float best = worst;
+    for (int lane = 0; lane < kLanes; ++lane) best = choose(lanes[lane], best);
+    return best;
+  }
+
+  float highest(int64_t v, const ColumnRange* ranges, int64_t count) {
+    return extreme(v, ranges, count, kMinusInfinity,
+                   [](float a, float b) { return a > b ? a : b; });
+  }
+
+  float lowest(int64_t v, const ColumnRange* ranges, int64_t count) {
+    return extreme(v, ranges, count, -kMinusInfinity, [](float a, float b) {
+      const float score = a > kMinusInfinity ? a : b;  // not what fills up lanes
+      return score < b ? score : b;
+    });
+  }
+
+  // --- the mask is added
+
+  /// Masked scores of `ranges` and their maximum per vector.
+  void score_summed(const ColumnRange* ranges, int64_t count) {
+    const AttentionEncodings& e = args_.encodings;
+    score(ranges, count, [&](int64_t row, int64_t column) {
+      const uint16_t* mask = args_.mask + row * args_.mask_stride + column;
+      return [mask, &e](float scaled, int64_t i) {
+        return encode_steps(scaled + decode(mask[i], e.mask), e.masked, kCodeMax) * e.masked.scale;
+      };
+    });
+    for_each_vector([&](int64_t v, int64_t, int64_t) {
+      *scratch_.maximum(v) = highest(v, ranges, count);
+      *scratch_.skipped_sum(v) = 0.0;
+    });
+  }
+
+  /// The same for the active columns. False where one of the others could still count: a skipped
+  /// column must be one whose exponential is exactly 0 in every row. Then the maximum, the sum, the
+  /// code 0 and the output are what they are with it.
+  bool score_summed_active() {
+    const float bound = masked_out_bound(args_.encodings);
+    if (exp_f32(bound - decode(kCodeMax, args_.encodings.masked)) != 0.0f) return false;
+    score_summed(args_.active, args_.active_count);
     bool complete = true;
     for_each_vector([&](int64_t v, int64_t, int64_t) {
-      float lanes[kLanes];
-      for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = kMinusInfinity;
-      const float* scores = scratch_.scores(v);
-      for_each_lane_span(ranges, count, [&](int64_t begin, int64_t end) {
-        for (int64_t c = begin; c < end; c += kLanes) {
-          for (int lane = 0; lane < kLanes; ++lane) {
-            lanes[lane] = scores[c + lane] > lanes[lane] ? scores[c + lane] : lanes[lane];
-          }
-        }
-      });
-      float maximum = kMinusInfinity;
-      for (int lane = 0; lane < kLanes; ++lane) {
-        maximum = lanes[lane] > maximum ? lanes[lane] : maximum;
-      }
-      *scratch_.maximum(v) = maximum;
-      complete = complete && exp_f32(bound - maximum) == 0.0f;
+      complete = complete && exp_f32(bound - *scratch_.maximum(v)) == 0.0f;
     });
     return complete;
   }
+
+  // --- the mask replaces
+
+  struct AsItIs {
+    float operator()(float scaled, int64_t) const { return scaled; }
+  };
+
+  /// Gives the columns of a range that the row does not attend to another score. Returns how many
+  /// it attends to.
+  int64_t replace_masked(int64_t v, int64_t row, const ColumnRange& range, float masked) {
+    const uint16_t* mask = args_.mask + row * args_.mask_stride;
+    const auto attends = static_cast<uint16_t>(args_.encodings.mask.zero_point);
+    float* scores = scratch_.scores(v);
+    int32_t attended = 0;
+    for (int64_t c = range.begin; c < range.end; ++c) attended += mask[c] == attends ? 1 : 0;
+    if (attended == range.end - range.begin) return attended;
+    LATHE_INDEPENDENT_ITERATIONS
+    for (int64_t c = range.begin; c < range.end; ++c) {
+      scores[c] = mask[c] == attends ? scores[c] : masked;
+    }
+    return attended;
+  }
+
+  /// Scores of all columns, the masked ones replaced, and their maximum per vector.
+  void score_replaced() {
+    const ColumnRange all{0, columns()};
+    score(&all, 1, [](int64_t, int64_t) { return AsItIs{}; });
+    for_each_vector([&](int64_t v, int64_t, int64_t row) {
+      const float masked = lowest(v, &all, 1) - args_.encodings.below;
+      replace_masked(v, row, all, masked);
+      *scratch_.maximum(v) = highest(v, &all, 1);
+      *scratch_.skipped_sum(v) = 0.0;
+    });
+  }
+
+  /// Scores of the active columns, -infinity for the masked ones among them, their maximum per
+  /// vector, and what all masked columns add to the sum of exponentials: each of them the same.
+  /// False where a masked column could have another code than 0.
+  bool score_attended() {
+    const ColumnRange* ranges = args_.active;
+    const int64_t count = args_.active_count;
+    score(ranges, count, [](int64_t, int64_t) { return AsItIs{}; });
+    bool negligible = true;
+    for_each_vector([&](int64_t v, int64_t, int64_t row) {
+      const float minimum = lowest(v, ranges, count);
+      int64_t attended = 0;
+      for (int64_t i = 0; i < count; ++i) {
+        attended += replace_masked(v, row, ranges[i], kMinusInfinity);
+      }
+      const float maximum = highest(v, ranges, count);
+      *scratch_.minimum(v) = minimum;
+      *scratch_.maximum(v) = maximum;
+      *scratch_.skipped_sum(v) = static_cast<double>(columns() - attended);
+      // Below 2^-38 an exponential adds nothing (softmax_term), whatever its last bits, and the
+      // smallest score of all columns can only be smaller.
+      negligible = negligible && exp_f32(minimum - args_.encodings.below - maximum) < 0x1p-38f;
+    });
+    if (!negligible) lower_minima();
+    bool complete = true;
+    for_each_vector([&](int64_t v, int64_t, int64_t) {
+      const float term =
+          exp_f32(*scratch_.minimum(v) - args_.encodings.below - *scratch_.maximum(v));
+      *scratch_.skipped_sum(v) *= softmax_term(term);
+      // The sum that it is divided by is at least 1.
+      complete = complete && encode_u16(term, kProbability) == 0;
+    });
+    return complete;
+  }
+
+  /// Makes the minima those of all columns.
+  void lower_minima() {
+    int64_t begin = 0;
+    for (int64_t i = 0; i <= args_.active_count; ++i) {
+      const bool last = i == args_.active_count;
+      const ColumnRange gap{begin, last ? columns() : args_.active[i].begin};
+      if (!last) begin = args_.active[i].end;
+      if (gap.begin == gap.end) continue;
+      for_each_score(
+          &gap, 1,
+          [&](const Piece& piece, int64_t v, int64_t, const int32_t* raw, const int32_t* sums) {
+            alignas(64) float scores[kBlock];
+            for (int64_t c = piece.count; c < kBlock; ++c) scores[c] = -kMinusInfinity;
+            scale_scores(raw, sums, piece.count, args_.encodings, scores, AsItIs{});
+            float lanes[kLanes];
+            for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = *scratch_.minimum(v);
+            for (int64_t c = 0; c < kBlock; c += kLanes) {
+              for (int lane = 0; lane < kLanes; ++lane) {
+                lanes[lane] = scores[c + lane] < lanes[lane] ? scores[c + lane] : lanes[lane];
+              }
+            }
+            for (int lane = 1; lane < kLanes; ++lane) {
+              lanes[0] = lanes[lane] < lanes[0] ? lanes[lane] : lanes[0];
+            }
+            *scratch_.minimum(v) = lanes[0];
+          });
+    }
+  }
+
+  // --- from scores to the output
 
   /// Softmax codes of one vector.
   void normalize(int64_t v, const ColumnRange* ranges, int64_t count) {
@@ -176,10 +329,9 @@ class Attention {
         for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += softmax_term(scores[c + lane]);
       }
     });
-    const auto sum = static_cast<float>(add_lanes(lanes));
-    const Affine probability{1.0f / 65536.0f, 0};
+    const auto sum = static_cast<float>(add_lanes(lanes) + *scratch_.skipped_sum(v));
     for_each_lane_span(ranges, count, [&](int64_t begin, int64_t end) {
-      for (int64_t c = begin; c < end; ++c) codes[c] = encode_u16(scores[c] / sum, probability);
+      for (int64_t c = begin; c < end; ++c) codes[c] = encode_u16(scores[c] / sum, kProbability);
     });
   }
 

@@ -27,6 +27,8 @@ class AttentionScratch {
     codes_ = take(vectors_ * padded_columns_ * 2);
     sums_ = take(vectors_ * padded_head_ * 4);
     maxima_ = take(vectors_ * 4);
+    minima_ = take(vectors_ * 4);
+    skipped_sums_ = take(vectors_ * 8);
     contributes_ = take(vectors_);
   }
 
@@ -44,6 +46,9 @@ class AttentionScratch {
   /// [head_dim, padded to kBlock]: probabilities times values
   int32_t* sums(int64_t v) const { return reinterpret_cast<int32_t*>(sums_) + v * padded_head_; }
   float* maximum(int64_t v) const { return reinterpret_cast<float*>(maxima_) + v; }
+  float* minimum(int64_t v) const { return reinterpret_cast<float*>(minima_) + v; }
+  /// Of the exponentials of all columns that have no score.
+  double* skipped_sum(int64_t v) const { return reinterpret_cast<double*>(skipped_sums_) + v; }
   /// Whether some probability of the piece at hand is not 0.
   bool* contributes(int64_t v) const { return reinterpret_cast<bool*>(contributes_) + v; }
 
@@ -66,6 +71,8 @@ class AttentionScratch {
   uint8_t* codes_;
   uint8_t* sums_;
   uint8_t* maxima_;
+  uint8_t* minima_;
+  uint8_t* skipped_sums_;
   uint8_t* contributes_;
 };
 

@@ -27,6 +27,8 @@ OrtSettings settings_for(const OrtTarget& target) {
       {"vtcm_mb", std::to_string(chip.vtcm_mb)},
       {"htp_graph_finalization_optimization_mode", std::to_string(optimization)},
       {"htp_performance_mode", "burst"},
+      // Weights in blocks as Qualcomm's LPBQ, which is exact; as they are, it loses last bits.
+      {"enable_block_quant_weight_optimization", "1"},
   };
   return settings;
 }

@@ -125,6 +125,10 @@ std::vector<std::byte> CodeGraph::random_int4(const Value& weight) {
     const int64_t count = std::min(kPackedChannels, matrix.channels - first);
     for (int8_t& one : codes) one = static_cast<int8_t>(code(random_));
     for (uint8_t& one : factors) one = static_cast<uint8_t>(factor(random_));
+    // One block of every channel has the largest factor: its scale is what the others count in.
+    for (size_t i = 0; i < factors.size(); i += static_cast<size_t>(matrix.blocks())) {
+      factors[i] = 16;
+    }
     pack_int4_group(codes.data(), factors.data(), count, matrix, group);
     unpack_int4_group(group, count, matrix, codes.data());
     for (int64_t c = 0; c < count; ++c) {

@@ -33,8 +33,7 @@ inline const OnnxCase kOnnxCases[] = {
     input %x : u16[1, 64, 1, 4]<0.0001, 32768>
     const %w : i4[32, 64, 1, 1]<per channel 0, blocks of 32>
     %y = aten.conv2d(%x, %w) : u16[1, 32, 1, 4]<0.001, 32768>
-    output y = %y)",
-     1, 16},
+    output y = %y)"},
     {"linear", R"(
     graph decode ar=4 cl=4
     input %x : u16[1, 4, 64]<0.0001, 32768>

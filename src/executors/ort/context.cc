@@ -3,6 +3,9 @@
 #include <memory>
 #include <system_error>
 #include <vector>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "executors/ort/context_wrapper.h"
 #include "executors/ort/library.h"
@@ -44,6 +47,13 @@ OrtSettings compiling(const OrtSettings& base, const fs::path& wrapper, bool sha
   return settings;
 }
 
+/// A compiler frees in many small pieces what the next graph will want in large ones.
+void return_freed_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
 }  // namespace
 
 void compile_context(const fs::path& source, std::span<const std::string> names,
@@ -59,14 +69,12 @@ void compile_context(const fs::path& source, std::span<const std::string> names,
   }
 
   const TemporaryFolder work(output);
-  {
-    std::vector<std::unique_ptr<LoadedModel>> sharing;
-    for (const std::string& name : names) {
-      const bool last = &name == &names.back();
-      const OrtSettings settings =
-          compiling(base, work.path() / (name + ".onnx"), names.size() > 1, last);
-      sharing.push_back(std::make_unique<LoadedModel>(source / (name + ".onnx"), settings));
-    }
+  for (const std::string& name : names) {
+    const bool last = &name == &names.back();
+    // What sessions share outlives them; what each has of its own, a copy of the weights, does not.
+    LoadedModel(source / (name + ".onnx"),
+                compiling(base, work.path() / (name + ".onnx"), names.size() > 1, last));
+    return_freed_memory();
   }
   // First what the small files point at.
   move_file(work.path() / (names.front() + "_qnn.bin"), output / binary);

@@ -82,16 +82,10 @@ bool departs(const ValueDifference& difference) { return difference.sqnr_db < kD
 
 }  // namespace
 
-LayerComparison compare_layers(const std::filesystem::path& artifact, const OpenOptions& options,
+LayerComparison compare_layers(const Graph& graph, const MakeSession& tested,
                                std::span<const int64_t> ids) {
-  const OrtTarget target = target_of(options);
-  const Model model = read_model(artifact);
-  Graph graph = model.graph(GraphRole::decode);
-  run_passes(graph, export_pipeline(target.htp ? Target::htp : Target::cpu), {});
   const auto compare = [&](std::span<const ValueId> values) {
-    return compare_values(
-        graph, values, open_reference,
-        [&](const Graph& watched) { return open_as_onnx(watched, target); }, ids);
+    return compare_values(graph, values, open_reference, tested, ids);
   };
   const std::vector<ValueId> results = layer_results(graph);
   LayerComparison found{compare(results), {}};
@@ -103,6 +97,16 @@ LayerComparison compare_layers(const std::filesystem::path& artifact, const Open
   const auto operation = std::find_if(operators.begin(), operators.end(), departs);
   found.first_departure = operation == operators.end() ? *first : *operation;
   return found;
+}
+
+LayerComparison compare_layers(const std::filesystem::path& artifact, const OpenOptions& options,
+                               std::span<const int64_t> ids) {
+  const OrtTarget target = target_of(options);
+  const Model model = read_model(artifact);
+  Graph graph = model.graph(GraphRole::decode);
+  run_passes(graph, export_pipeline(target.htp ? Target::htp : Target::cpu), {});
+  return compare_layers(
+      graph, [&](const Graph& watched) { return open_as_onnx(watched, target); }, ids);
 }
 
 }  // namespace lathe

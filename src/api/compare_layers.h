@@ -23,6 +23,11 @@ struct LayerComparison {
 /// A value with less than this SQNR (dB) departs: what docs/numerics.md allows a whole model.
 inline constexpr double kDepartsBelow = 35.0;
 
+/// Runs a decode graph over `ids` in the sessions that `tested` makes and in the reference
+/// executor.
+LayerComparison compare_layers(const Graph& graph, const MakeSession& tested,
+                               std::span<const int64_t> ids);
+
 /// Runs the decode graph of an artifact over `ids`, in the form that an export gives it, in
 /// executor options.executor (ort, or htp for chip options.soc) and in the reference executor.
 /// Throws Error for other executors, and for what these executors refuse.

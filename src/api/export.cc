@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "api/process.h"
@@ -70,16 +70,14 @@ void check_chip(const Chip& chip, const std::vector<PreparedGraph>& graphs) {
   }
 }
 
-/// As few shards as the limit allows. Layers are alike, so shards are cut by their number.
-int choose_shards(const std::vector<PreparedGraph>& graphs, const ExportOptions& options,
-                  int at_least) {
-  if (options.shards) return *options.shards;
-  ContextGraphs whole;
-  for (const PreparedGraph& graph : graphs) whole.push_back(&graph.whole);
-  const int64_t bytes = estimate_context(whole).bytes;
-  const auto needed = static_cast<int>((bytes + kContextLimit - 1) / kContextLimit);
-  return std::min(std::max(needed, at_least), std::max(layer_count(graphs.front().whole), 1));
-}
+/// A part of the model, written as ONNX and to be compiled.
+struct PendingContext {
+  size_t part = 0;
+  std::string estimate;
+  std::string binary;   ///< the file to compile to
+  std::string weights;  ///< of the ONNX files
+  std::vector<std::string> graphs = {};
+};
 
 class Exporter {
  public:
@@ -100,6 +98,7 @@ class Exporter {
     for (size_t part = first; part < graphs_.front().parts.size(); ++part) {
       write_part(part, part - first, graphs_.front().parts.size() - first);
     }
+    if (chip_) compile_contexts();
     write_text(kTokenizerName, model_.text.tokenizer_json);
     write_text(kTokenizerConfigName, model_.text.tokenizer_config_json);
     write_text(kChatTemplateName, model_.text.chat_template);
@@ -123,10 +122,18 @@ class Exporter {
     }
     if (chip_) check_chip(*chip_, graphs_);
     const Recipe recipe = parse_recipe(model_.recipe_json, "recipe of the model");
-    report_.shards = choose_shards(graphs_, options_, chip_ ? recipe.shards : 1);
+    ShardOptions shards{.count = 1, .embedding_first = options_.embedding_on_host};
+    if (options_.shards) {
+      shards.count = *options_.shards;
+    } else if (chip_) {
+      shards.count = recipe.shards;
+      ContextGraphs whole;
+      for (const PreparedGraph& graph : graphs_) whole.push_back(&graph.whole);
+      shards.count = plan_shards(whole, shards);
+    }
+    report_.shards = shards.count;
     for (PreparedGraph& graph : graphs_) {
-      graph.parts = split_layers(
-          graph.whole, {.count = report_.shards, .embedding_first = options_.embedding_on_host});
+      graph.parts = split_layers(graph.whole, shards);
       manifest_.graphs.push_back({graph.whole.io(), {}});
     }
   }
@@ -166,58 +173,62 @@ class Exporter {
       files_.insert("weights" + suffix);
       return;
     }
-    progress(fmt::format("compiling context {} of {}: {}", index + 1, count, describe(estimate)));
-    check_size(estimate);
-    compile_part(graphs, suffix);
+    require_fit(estimate);
+    PendingContext pending{part, describe(estimate), "context" + suffix,
+                           "simulator.weights" + suffix};
+    for (const NamedGraph& graph : graphs) pending.graphs.push_back(graph.name);
+    fs::create_directories(work());
+    write_onnx(graphs, work(), pending.weights);
+    pending_.push_back(std::move(pending));
   }
 
-  void compile_part(const std::vector<NamedGraph>& graphs, const std::string& suffix) {
-    const fs::path work = output_.path() / "work";
-    const fs::path dump = work / "dump";
+  /// Where ONNX files wait for the compiler.
+  fs::path work() const { return output_.path() / "work"; }
+
+  /// The compiler holds a model's weights several times over: those of the artifact go first.
+  void compile_contexts() {
+    graphs_.clear();
+    model_.graphs.clear();
+    for (size_t i = 0; i < pending_.size(); ++i) {
+      progress(fmt::format("compiling context {} of {}: {}", i + 1, pending_.size(),
+                           pending_[i].estimate));
+      compile(pending_[i]);
+    }
+    fs::remove_all(work());
+  }
+
+  void compile(const PendingContext& pending) {
+    const fs::path dump = work() / "dump";
     fs::create_directories(dump);
-    const std::string weights = "simulator.weights" + suffix;
-    write_onnx(graphs, work, weights);
-    std::vector<std::string> names;
-    for (const NamedGraph& graph : graphs) names.push_back(graph.name);
-    const std::string context = "context" + suffix;
     compile_context(
-        work, names, output_.path(), context,
+        work(), pending.graphs, output_.path(), pending.binary,
         {.htp = {.chip = *chip_, .optimization = options_.optimization}, .graph_dump = dump});
-    files_.insert(context);
-    report_.context_bytes += static_cast<int64_t>(fs::file_size(output_.path() / context));
+    files_.insert(pending.binary);
+    report_.context_bytes += static_cast<int64_t>(fs::file_size(output_.path() / pending.binary));
     const auto keep = [&](const fs::path& from, const std::string& name) {
       fs::rename(from, output_.path() / name);
       files_.insert(name);
     };
-    if (options_.simulator) keep(work / weights, weights);
-    for (size_t i = 0; i < graphs.size(); ++i) {
-      ExportedPart& part = manifest_.graphs[i].parts.back();
-      part.compiled = read_dump(dump / (names[i] + ".json"));
+    if (options_.simulator) keep(work() / pending.weights, pending.weights);
+    for (size_t i = 0; i < pending.graphs.size(); ++i) {
+      ExportedPart& part = manifest_.graphs[i].parts[pending.part];
+      part.compiled = read_dump(dump / (pending.graphs[i] + ".json"));
       if (!options_.simulator) continue;
       part.simulator_file = "simulator." + part.file;
-      keep(work / part.file, part.simulator_file);
+      keep(work() / part.file, part.simulator_file);
     }
-    fs::remove_all(work);
   }
 
   /// What the compiler made of a graph; kept as well where the caller wants it.
   CompiledGraph read_dump(const fs::path& path) const {
-    const CompiledGraph compiled =
-        summarize_qnn_dump(read_text_file(path, kMaxDump), path.string());
+    const std::string text = read_text_file(path, kMaxDump);
+    const CompiledGraph compiled = summarize_qnn_dump(text, path.string());
     if (!options_.graph_dump.empty()) {
-      fs::create_directories(options_.graph_dump);
-      fs::copy_file(path, options_.graph_dump / path.filename(),
-                    fs::copy_options::overwrite_existing);
+      OutputFile file(options_.graph_dump / path.filename());
+      file.write(text);
+      file.commit();
     }
     return compiled;
-  }
-
-  static void check_size(const ContextEstimate& estimate) {
-    if (estimate.bytes <= kContextLimit) return;
-    fail({.what = "the model is too large for one context",
-          .expected = fmt::format("at most {} bytes", kContextLimit),
-          .found = fmt::format("about {}", estimate.bytes),
-          .advice = "cut it with --shards, or leave the table out with --embedding host"});
   }
 
   void write_text(std::string_view name, const std::string& text) {
@@ -256,10 +267,18 @@ class Exporter {
   std::optional<Chip> chip_;
   Model model_;
   std::vector<PreparedGraph> graphs_;
+  std::vector<PendingContext> pending_;
   Manifest manifest_;
   std::set<std::string> files_;
   ExportReport report_;
 };
+
+void make_dump_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error) return;
+  fail({.what = "cannot make the folder", .where = folder.string(), .found = error.message()});
+}
 
 void check_options(const ExportOptions& options) {
   if (options.format != "onnx" && options.format != "htp") {
@@ -273,6 +292,9 @@ void check_options(const ExportOptions& options) {
   if (options.format == "onnx" && !options.soc.empty()) {
     fail({.what = "--soc is for --format htp: ONNX graphs are for any chip"});
   }
+  if (options.format == "onnx" && !options.graph_dump.empty()) {
+    fail({.what = "--graph-dump is for --format htp: nothing is compiled for ONNX graphs"});
+  }
 }
 
 }  // namespace
@@ -281,6 +303,7 @@ ExportReport export_model(const fs::path& artifact, const fs::path& output,
                           const ExportOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   check_options(options);
+  if (!options.graph_dump.empty()) make_dump_folder(options.graph_dump);
   ExportReport report = Exporter(artifact, output, options).run();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;

@@ -1,7 +1,6 @@
 #include "api/variants.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <utility>
 
@@ -18,13 +17,12 @@
 namespace lathe {
 namespace {
 
-// The order of the table: what is aimed at, what there was, what there is now.
-constexpr std::array<const char*, 3> kVariants{"static", "hf_mainline", "hf"};
+// In kVariants.
 constexpr size_t kStatic = 0;
 constexpr size_t kMainline = 1;
 constexpr size_t kHf = 2;
 
-constexpr int64_t kContext = 1024;      // to compare at, where the model's positions reach
+constexpr int64_t kContext = 1024;
 constexpr size_t kBuiltInTokens = 256;  // enough to tell variants apart, in seconds
 constexpr int64_t kWindow = 1024;       // of the evaluated text
 
@@ -134,11 +132,15 @@ void measure_quality(const std::shared_ptr<const Checkpoint>& checkpoint,
 
 }  // namespace
 
+int64_t comparison_context(const Checkpoint& checkpoint, const CompileOptions& options) {
+  const int64_t limit = checkpoint.config().max_position_embeddings;
+  return options.context.value_or(std::min(kContext, limit));
+}
+
 VariantsReport compare_variants(const std::filesystem::path& source,
                                 const VariantsOptions& options) {
   const std::shared_ptr<const Checkpoint> checkpoint = open_source(source);
-  const int64_t limit = checkpoint->config().max_position_embeddings;
-  const int64_t context = options.compile.context.value_or(std::min(kContext, limit));
+  const int64_t context = comparison_context(*checkpoint, options.compile);
   VariantsOptions chosen = options;
   chosen.compile.context = context;
   chosen.compile.threads = options.open.threads;

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "checkpoint/checkpoint.h"
 #include "eval/agreement.h"
 #include "eval/perplexity.h"
 #include "eval/speed.h"
@@ -15,6 +17,12 @@
 #include "lathe/language_model.h"
 
 namespace lathe {
+
+/// The order of a comparison: what is aimed at, what there was, what there is now.
+inline constexpr std::array<const char*, 3> kVariants{"static", "hf_mainline", "hf"};
+
+/// The context to compare at: the one that is asked for, or 1024 where the model's positions reach.
+int64_t comparison_context(const Checkpoint& checkpoint, const CompileOptions& options);
 
 struct VariantsOptions {
   /// How all of them are compiled, but for `variant`. Its progress is told about measuring too.

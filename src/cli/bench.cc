@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "artifact/read.h"
+#include "cli/bench_counts.h"
 #include "cli/bench_variants.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -34,6 +35,7 @@ struct Arguments {
   std::optional<int64_t> context;
   std::filesystem::path text;
   std::filesystem::path report;
+  bool counts = false;
   bool json = false;
 };
 
@@ -105,7 +107,44 @@ void bench_models(const Arguments& arguments) {
   if (arguments.json) print_json({{"results", results}});
 }
 
+void count(const Arguments& arguments) {
+  CountsArguments counts{arguments.source, {}, arguments.json};
+  counts.options.compile.context = arguments.context;
+  counts.options.compile.threads = arguments.open.threads;
+  if (!arguments.open.soc.empty()) counts.options.soc = arguments.open.soc;
+  bench_counts(counts);
+}
+
+void compare(const Arguments& arguments) {
+  if (arguments.generate == 0) throw CLI::ValidationError("-n", "variants generate at least 1");
+  VariantsArguments variants;
+  variants.source = arguments.source;
+  variants.text = arguments.text;
+  variants.report = arguments.report;
+  variants.json = arguments.json;
+  variants.options.compile.context = arguments.context;
+  variants.options.open = arguments.open;
+  variants.options.depth = arguments.depth;
+  variants.options.generate = arguments.generate;
+  variants.options.rounds = arguments.repetitions;
+  bench_variants(variants);
+}
+
 void run(const Arguments& arguments) {
+  const bool htp = arguments.open.executor == ExecutorKind::htp;
+  if (htp && !arguments.counts) {
+    throw CLI::ValidationError(
+        "--executor htp",
+        "the speed of a simulator means nothing; with --variants SRC --counts it counts");
+  }
+  if (arguments.counts && !htp) {
+    throw CLI::ValidationError(
+        "--counts", "what Qualcomm's compiler makes is counted with --executor htp only");
+  }
+  if (arguments.counts) {
+    count(arguments);
+    return;
+  }
   if (arguments.source.empty()) {
     if (arguments.models.empty()) {
       throw CLI::RequiredError("MODEL is required, or --variants SRC",
@@ -114,15 +153,7 @@ void run(const Arguments& arguments) {
     bench_models(arguments);
     return;
   }
-  if (arguments.generate == 0) throw CLI::ValidationError("-n", "variants generate at least 1");
-  VariantsArguments variants{
-      arguments.source, {}, arguments.text, arguments.report, arguments.json};
-  variants.options.compile.context = arguments.context;
-  variants.options.open = arguments.open;
-  variants.options.depth = arguments.depth;
-  variants.options.generate = arguments.generate;
-  variants.options.rounds = arguments.repetitions;
-  bench_variants(variants);
+  compare(arguments);
 }
 
 }  // namespace
@@ -138,16 +169,20 @@ void add_bench(CLI::App& app) {
       command->add_option("-p", arguments->prompt, "Tokens of the prompt (0: skip)")
           ->check(between(0, kMostTokens))
           ->capture_default_str();
-  command->add_option("-n", arguments->generate, "Tokens to generate (0: skip)")
-      ->check(between(0, kMostTokens))
-      ->capture_default_str();
-  command
-      ->add_option("-d", arguments->depth,
-                   "Tokens in the cache before generation (default: 0; variants: all that fit)")
-      ->check(between(0, kMostTokens));
-  command->add_option("-r", arguments->repetitions, "Repetitions, after one that does not count")
-      ->check(between(1, 10000))
-      ->capture_default_str();
+  CLI::Option* generate =
+      command->add_option("-n", arguments->generate, "Tokens to generate (0: skip)")
+          ->check(between(0, kMostTokens))
+          ->capture_default_str();
+  CLI::Option* depth =
+      command
+          ->add_option("-d", arguments->depth,
+                       "Tokens in the cache before generation (default: 0; variants: all that fit)")
+          ->check(between(0, kMostTokens));
+  CLI::Option* repetitions =
+      command
+          ->add_option("-r", arguments->repetitions, "Repetitions, after one that does not count")
+          ->check(between(1, 10000))
+          ->capture_default_str();
   CLI::Option* variants =
       add_file(*command, "--variants", arguments->source,
                "Checkpoint to compile as static, hf_mainline and hf and to compare in one table")
@@ -159,11 +194,23 @@ void add_bench(CLI::App& app) {
                    "Context of the variants (default: 1024, or the model's limit)")
       ->check(between(2))
       ->needs(variants);
-  add_file(*command, "--text", arguments->text, "Text to evaluate variants on (default: built in)")
-      ->needs(variants);
-  add_file(*command, "--report", arguments->report, "HTML page of the comparison to write")
-      ->needs(variants);
+  CLI::Option* text = add_file(*command, "--text", arguments->text,
+                               "Text to evaluate variants on (default: built in)")
+                          ->needs(variants);
+  CLI::Option* report =
+      add_file(*command, "--report", arguments->report, "HTML page of the comparison to write")
+          ->needs(variants);
   add_open_options(*command, arguments->open);
+  command->get_option("--soc")->description(
+      "The chip that --counts compiles for (default: SM8750)");
+  CLI::Option* counts =
+      command
+          ->add_flag("--counts", arguments->counts,
+                     "Count what Qualcomm's compiler makes of the variants; with --executor htp")
+          ->needs(variants);
+  for (CLI::Option* measured : {generate, depth, repetitions, text, report}) {
+    counts->excludes(measured);
+  }
   add_json(*command, arguments->json);
   command->callback([arguments] { run(*arguments); });
 }

@@ -27,14 +27,6 @@ std::string list_operators(const CompiledGraph& compiled) {
   return list;
 }
 
-int64_t cache_bytes(const std::vector<IoTensor>& tensors) {
-  int64_t bytes = 0;
-  for (const IoTensor& tensor : tensors) {
-    if (holds_cache(tensor.name)) bytes += byte_size(tensor.dtype, tensor.shape);
-  }
-  return bytes;
-}
-
 void print_graph(const ExportedGraph& graph) {
   std::cout << fmt::format(
       "{} graph: {} tokens per call, context {}; caches {} bytes in, {} out a call\n",

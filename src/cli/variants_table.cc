@@ -130,24 +130,28 @@ std::vector<std::string> variant_findings(const VariantsReport& report) {
                                            : "the given text")};
 }
 
-std::string variants_text(const VariantsReport& report) {
-  std::vector<VariantRow> rows = variant_rows(report);
-  VariantRow head{"per decode step", {}};
-  for (const VariantResult& result : report.variants) head.cells.push_back(result.name);
-  rows.insert(rows.begin(), std::move(head));
+std::string table_text(std::span<const VariantRow> rows) {
   size_t label_width = 0;
   size_t cell_width = 0;
   for (const VariantRow& row : rows) {
     label_width = std::max(label_width, row.label.size());
     for (const std::string& cell : row.cells) cell_width = std::max(cell_width, cell.size());
   }
-  std::string text = variants_heading(report) + "\n\n";
+  std::string text;
   for (const VariantRow& row : rows) {
     text += fmt::format("{:<{}}", row.label, label_width);
     for (const std::string& cell : row.cells) text += fmt::format("  {:>{}}", cell, cell_width);
     text += '\n';
   }
-  text += '\n';
+  return text;
+}
+
+std::string variants_text(const VariantsReport& report) {
+  std::vector<VariantRow> rows = variant_rows(report);
+  VariantRow head{"per decode step", {}};
+  for (const VariantResult& result : report.variants) head.cells.push_back(result.name);
+  rows.insert(rows.begin(), std::move(head));
+  std::string text = fmt::format("{}\n\n{}\n", variants_heading(report), table_text(rows));
   for (const std::string& finding : variant_findings(report)) text += finding + '\n';
   return text;
 }

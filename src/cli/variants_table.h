@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ struct VariantRow {
   std::string label;
   std::vector<std::string> cells;
 };
+
+/// A line for each row, its cells in columns; the first row is the head.
+std::string table_text(std::span<const VariantRow> rows);
 
 /// What the numbers were taken on: "SmolLM2, recipe ..., context 1024, ...".
 std::string variants_heading(const VariantsReport& report);

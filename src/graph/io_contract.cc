@@ -32,6 +32,14 @@ bool holds_cache(std::string_view name) {
   return of_layer && (name.ends_with(".keys") || name.ends_with(".values"));
 }
 
+int64_t cache_bytes(std::span<const IoTensor> tensors) {
+  int64_t bytes = 0;
+  for (const IoTensor& tensor : tensors) {
+    if (holds_cache(tensor.name)) bytes += byte_size(tensor.dtype, tensor.shape);
+  }
+  return bytes;
+}
+
 const IoTensor* IoContract::find_input(std::string_view name) const {
   return find_named(inputs, name);
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,5 +45,7 @@ struct IoContract {
 /// v_new_i, and the whole caches of a graph as it was traced, static_cache.layers.i.keys and
 /// layers.i.values.
 bool holds_cache(std::string_view name);
+/// Bytes of those tensors that hold keys or values.
+int64_t cache_bytes(std::span<const IoTensor> tensors);
 
 }  // namespace lathe

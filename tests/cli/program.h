@@ -13,8 +13,8 @@ namespace lathe::testing {
 
 /// What surrounds a run of the program.
 struct Surroundings {
-  std::string input = {};                                ///< its standard input
-  std::vector<std::string> environment = {};             ///< NAME=value, besides what the test has
+  std::string input = {};                     ///< its standard input
+  std::vector<std::string> environment = {};  ///< NAME=value, besides or in place of the test's
   std::optional<size_t> file_size_limit = std::nullopt;  ///< bytes: writing more fails
   std::filesystem::path output = {};                     ///< where stdout goes instead of `out`
 };

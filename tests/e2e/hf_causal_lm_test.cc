@@ -42,12 +42,17 @@ std::vector<int64_t> written(const std::filesystem::path& artifact, const ModelC
 /// Compiles a variant of both small models, lets the fast and the scalar executor write, whole
 /// prompts at a time and token by token, and gives what they all wrote.
 std::map<std::string, std::vector<int64_t>> run_variant(const std::string& variant,
-                                                        const std::string& target = "cpu") {
+                                                        const std::string& target = "cpu",
+                                                        const std::string& recipe = "auto") {
   std::map<std::string, std::vector<int64_t>> texts;
   for (const ModelCase& model : {testing::embedded_model(), testing::tiny_llama()}) {
     const Compiled compiled;
     compile(model.source, compiled.artifact,
-            {.context = kContext, .variant = variant, .target = target, .threads = 2});
+            {.context = kContext,
+             .variant = variant,
+             .target = target,
+             .recipe = recipe,
+             .threads = 2});
     const std::vector<int64_t> text = written(compiled.artifact, model, {.threads = 2});
     EXPECT_EQ(written(compiled.artifact, model, {.executor = ExecutorKind::reference}), text)
         << model.name;
@@ -66,6 +71,15 @@ TEST(hf_causal_lm, hf_WritesWhatTheHandBuiltGraphWrites) {
 
 TEST(hf_causal_lm, hf_ForAnNpuWritesWhatTheHandBuiltGraphWrites) {
   EXPECT_EQ(run_variant("hf", "htp"), run_variant("static", "htp"));
+}
+
+TEST(hf_causal_lm, hf_WithAMaskedSoftmaxAndValuesMadeOf8Bits) {
+  const testing::TestFolder folder;
+  const std::string recipe = (folder / "mine.json").string();
+  std::ofstream(recipe) << R"({
+    "name": "mine", "dtype": "16a8w", "kv_bits": 8, "masked_softmax": true, "rules": [
+      {"match": {"module": "v_proj$"}, "dtype": "8a8w", "symmetric": true}]})";
+  EXPECT_EQ(run_variant("hf", "cpu", recipe), run_variant("static", "cpu", recipe));
 }
 
 // --- what hf_mainline is made of

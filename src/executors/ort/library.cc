@@ -1,5 +1,6 @@
 #include "executors/ort/library.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -67,30 +68,34 @@ fs::path find_library(const fs::path& folder) {
   return found;
 }
 
-/// Lets what is printed to stdout go to stderr for as long as it lives.
-class StdoutToStderr {
+/// Lets what is printed to stdout go nowhere for as long as it lives.
+class QuietStdout {
  public:
-  StdoutToStderr() {
+  QuietStdout() {
     std::fflush(stdout);
+    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere < 0) return;
     stdout_ = ::dup(STDOUT_FILENO);
-    if (stdout_ >= 0) ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    if (stdout_ >= 0) ::dup2(nowhere, STDOUT_FILENO);
+    ::close(nowhere);
   }
-  ~StdoutToStderr() {
+  ~QuietStdout() {
     std::fflush(stdout);
     if (stdout_ < 0) return;
     ::dup2(stdout_, STDOUT_FILENO);
     ::close(stdout_);
   }
-  StdoutToStderr(const StdoutToStderr&) = delete;
-  StdoutToStderr& operator=(const StdoutToStderr&) = delete;
+  QuietStdout(const QuietStdout&) = delete;
+  QuietStdout& operator=(const QuietStdout&) = delete;
 
  private:
-  int stdout_;
+  int stdout_ = -1;
 };
 
-/// The simulator greets on stdout when it is opened, where a program's own output belongs.
+/// The simulator greets on stdout when it is opened, where a program's own output belongs. Why it
+/// cannot be opened is in the error.
 void open_backend(const fs::path& path) {
-  const StdoutToStderr quiet;
+  const QuietStdout quiet;
   bool opened = false;
   LatheOwnedText error;
   if (!lathe_ort_keep_open(borrow(path.string()), &opened, &error)) {

@@ -20,8 +20,9 @@ struct ExportOptions {
   /// Parts that the model is cut into, by layers. None: as few as the chip's limits allow, but no
   /// fewer than the recipe says.
   std::optional<int> shards = {};
-  /// The table of embeddings stays with the host, which looks the rows up.
-  bool embedding_on_host = false;
+  /// The table of embeddings stays with the host, which looks the rows up. None: on a chip as the
+  /// recipe says, else no.
+  std::optional<bool> embedding_on_host = {};
   /// Format htp: graphs for the simulator too, which loads no context binary of several graphs.
   bool simulator = true;
   /// A folder for the compiler's own account of the graphs (JSON); empty: none.

@@ -93,8 +93,8 @@ class Exporter {
 
   ExportReport run() {
     prepare_graphs();
-    if (options_.embedding_on_host) write_host_part();
-    const size_t first = options_.embedding_on_host ? 1 : 0;
+    if (embedding_on_host_) write_host_part();
+    const size_t first = embedding_on_host_ ? 1 : 0;
     for (size_t part = first; part < graphs_.front().parts.size(); ++part) {
       write_part(part, part - first, graphs_.front().parts.size() - first);
     }
@@ -122,7 +122,9 @@ class Exporter {
     }
     if (chip_) check_chip(*chip_, graphs_);
     const Recipe recipe = parse_recipe(model_.recipe_json, "recipe of the model");
-    ShardOptions shards{.count = 1, .embedding_first = options_.embedding_on_host};
+    embedding_on_host_ =
+        options_.embedding_on_host.value_or(chip_.has_value() && recipe.host_embedding);
+    ShardOptions shards{.count = 1, .embedding_first = embedding_on_host_};
     if (options_.shards) {
       shards.count = *options_.shards;
     } else if (chip_) {
@@ -266,6 +268,7 @@ class Exporter {
   OutputFolder output_;
   std::optional<Chip> chip_;
   Model model_;
+  bool embedding_on_host_ = false;
   std::vector<PreparedGraph> graphs_;
   std::vector<PendingContext> pending_;
   Manifest manifest_;

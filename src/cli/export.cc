@@ -18,14 +18,14 @@ struct Arguments {
   std::filesystem::path output;
   ExportOptions options;
   std::string shards = "auto";
-  std::string embedding = "graph";
+  std::string embedding = "auto";
   bool json = false;
 };
 
 void run(Arguments& arguments) {
   ExportOptions& options = arguments.options;
   options.progress = progress;
-  options.embedding_on_host = arguments.embedding == "host";
+  if (arguments.embedding != "auto") options.embedding_on_host = arguments.embedding == "host";
   if (arguments.shards != "auto") options.shards = std::stoi(arguments.shards);
   const ExportReport report = export_model(arguments.model, arguments.output, options);
   if (arguments.json) {
@@ -82,9 +82,11 @@ void add_export(CLI::App& app) {
       ->check(between(1, 1000) | CLI::IsMember({"auto"}))
       ->capture_default_str();
   command
-      ->add_option("--embedding", arguments->embedding,
-                   "host: the table stays out of the graphs, its rows are looked up")
-      ->check(CLI::IsMember({"graph", "host"}))
+      ->add_option(
+          "--embedding", arguments->embedding,
+          "host: the table stays out of the graphs, its rows are looked up; auto: as the recipe "
+          "says")
+      ->check(CLI::IsMember({"auto", "graph", "host"}))
       ->capture_default_str();
   command->add_flag("!--no-simulator", options.simulator,
                     "Leave out the graphs that the simulator on x86-64 runs");

@@ -22,9 +22,10 @@ constexpr int64_t kMostShards = 64;
 constexpr int64_t kWidestPrefill = 4096;
 constexpr std::array<int64_t, 3> kBlocks{16, 32, 64};
 
-constexpr std::array<std::string_view, 15> kRecipeKeys{
-    "name",       "notes", "source",  "applies_to",     "dtype",  "granularity", "block", "kv_bits",
-    "transforms", "r3",    "seq_mse", "masked_softmax", "shards", "prefill",     "rules"};
+constexpr std::array<std::string_view, 16> kRecipeKeys{
+    "name",   "notes",          "source",     "applies_to", "dtype",   "granularity",
+    "block",  "kv_bits",        "transforms", "r3",         "seq_mse", "masked_softmax",
+    "shards", "host_embedding", "prefill",    "rules"};
 constexpr std::array<std::string_view, 7> kRuleKeys{"match", "priority",  "dtype", "granularity",
                                                     "block", "symmetric", "notes"};
 constexpr std::array<std::string_view, 2> kMatchKeys{"op", "module"};
@@ -132,6 +133,7 @@ Recipe parse_recipe(std::string_view text, const std::string& where) {
   recipe.seq_mse = static_cast<int>(fields.optional_integer("seq_mse", 0, kMostSteps).value_or(0));
   recipe.masked_softmax = fields.optional_boolean("masked_softmax").value_or(false);
   recipe.shards = static_cast<int>(fields.optional_integer("shards", 1, kMostShards).value_or(1));
+  recipe.host_embedding = fields.optional_boolean("host_embedding").value_or(false);
   recipe.prefill = fields.optional_integer("prefill", 1, kWidestPrefill);
   const json& rules = rules_of(fields);
   for (size_t i = 0; i < rules.size(); ++i) {

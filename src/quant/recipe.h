@@ -31,12 +31,14 @@ struct Recipe {
   DType activation = DType::u16;  ///< u16 or u8, affine
   WeightFormat weight;            ///< where no rule matches
   std::vector<RecipeRule> rules;
-  int kv_bits = 8;                 ///< of what caches hold. 8: u8 symmetric; 16: u16 affine
-  bool transforms = false;         ///< fold transforms into the weights first (docs/numerics.md)
-  bool r3 = false;                 ///< rotate queries and keys after RoPE
-  bool masked_softmax = false;     ///< masks replace scores instead of being added to them
-  int seq_mse = 0;                 ///< steps of the search for weight scales; 0: none
-  int shards = 1;                  ///< parts that an NPU runs one after the other
+  int kv_bits = 8;              ///< of what caches hold. 8: u8 symmetric; 16: u16 affine
+  bool transforms = false;      ///< fold transforms into the weights first (docs/numerics.md)
+  bool r3 = false;              ///< rotate queries and keys after RoPE
+  bool masked_softmax = false;  ///< masks replace scores instead of being added to them
+  int seq_mse = 0;              ///< steps of the search for weight scales; 0: none
+  int shards = 1;               ///< parts that an NPU runs one after the other
+  bool host_embedding = false;  ///< an NPU is given the rows of the embedding, not its table
+
   std::optional<int64_t> prefill;  ///< tokens per call of the prefill graph
 };
 

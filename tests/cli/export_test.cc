@@ -172,7 +172,7 @@ TEST_F(ExportToHtp, AFullDiskLeavesNothing) {
   const TestFolder folder;
   const std::string output = (folder / "exported").string();
   // Enough for Lathe's own file of weights, and for that file but not for the context.
-  for (const size_t room : {size_t{4096}, size_t{150'000}}) {
+  for (const size_t room : {size_t{4096}, size_t{300'000}}) {
     SCOPED_TRACE(room);
     Surroundings around;
     around.file_size_limit = room;

@@ -33,7 +33,7 @@ TEST(Recipe, HoldsEverythingThatIsSpecificToAModel) {
           "applies_to": {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16},
           "dtype": "16a4w_block", "granularity": "block", "block": 64, "kv_bits": 16,
           "transforms": true, "r3": true, "seq_mse": 50, "masked_softmax": true, "shards": 3,
-          "prefill": 128, "rules": [
+          "host_embedding": true, "prefill": 128, "rules": [
             {"match": {"op": "linear", "module": "lm_head$"}, "priority": 3, "dtype": "16a8w",
              "granularity": "channel", "symmetric": false, "notes": "the head"},
             {"match": {"module": "v_proj"}, "dtype": "16a4w_block", "block": 16},
@@ -54,6 +54,7 @@ TEST(Recipe, HoldsEverythingThatIsSpecificToAModel) {
   EXPECT_EQ(recipe.seq_mse, 50);
   EXPECT_TRUE(recipe.masked_softmax);
   EXPECT_EQ(recipe.shards, 3);
+  EXPECT_TRUE(recipe.host_embedding);
   EXPECT_EQ(recipe.prefill, 128);
   ASSERT_EQ(recipe.rules.size(), 3u);
   EXPECT_EQ(recipe.rules[0].module->expression(), "lm_head$");
@@ -75,6 +76,7 @@ TEST(Recipe, HasDefaultsForMostOfIt) {
   EXPECT_FALSE(recipe.masked_softmax);
   EXPECT_EQ(recipe.seq_mse, 0);
   EXPECT_EQ(recipe.shards, 1);
+  EXPECT_FALSE(recipe.host_embedding);
   EXPECT_EQ(recipe.prefill, std::nullopt);
   EXPECT_TRUE(recipe.rules.empty());
 }

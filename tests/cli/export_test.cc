@@ -171,7 +171,7 @@ TEST_F(ExportToOnnx, IsAModelForEveryCommand) {
 TEST_F(ExportToHtp, AFullDiskLeavesNothing) {
   const TestFolder folder;
   const std::string output = (folder / "exported").string();
-  // Enough for Lathe's own file of weights, and for that file but not for the context.
+  // Too little for the ONNX files; enough for them, but not for the context binary.
   for (const size_t room : {size_t{4096}, size_t{300'000}}) {
     SCOPED_TRACE(room);
     Surroundings around;

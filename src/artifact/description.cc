@@ -45,14 +45,7 @@ GenerationIds parse_generation(std::string_view text, int64_t vocab_size) {
   const Json json = parse_json(text, where);
   const JsonFields fields(json, where);
   GenerationIds ids;
-  const Json* list = fields.find("eos_token_id");
-  if (list == nullptr || !list->is_array()) {
-    fail({.what = "wrong JSON type", .where = fields.place("eos_token_id"), .expected = "a list"});
-  }
-  for (const Json& id : *list) {
-    const Json item = {{"eos_token_id", id}};
-    ids.eos_ids.push_back(JsonFields(item, where).integer("eos_token_id", 0, vocab_size - 1));
-  }
+  ids.eos_ids = fields.integers("eos_token_id", 0, vocab_size - 1);
   ids.bos_id = fields.optional_integer("bos_token_id", 0, vocab_size - 1);
   return ids;
 }
@@ -75,14 +68,7 @@ Provenance parse_provenance(std::string_view text) {
           .expected = "a file name",
           .found = provenance.source_name});
   }
-  const Json* options = fields.find("options");
-  if (options == nullptr || !options->is_object()) {
-    fail({.what = "wrong JSON type",
-          .where = fields.place("options"),
-          .expected = "an object",
-          .found = options == nullptr ? "nothing" : describe(*options)});
-  }
-  provenance.options = *options;
+  provenance.options = fields.object("options");
   return provenance;
 }
 

@@ -1,7 +1,6 @@
 #include "artifact/io_description.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -29,22 +28,8 @@ Json tensors_json(const std::vector<IoTensor>& tensors) {
   return list;
 }
 
-/// A field that has to be a list.
-const Json& list_of(const JsonFields& fields, std::string_view key) {
-  const Json* list = fields.find(key);
-  if (list != nullptr && list->is_array()) return *list;
-  fail({.what = "wrong JSON type",
-        .where = fields.place(key),
-        .expected = "a list",
-        .found = list == nullptr ? "nothing" : describe(*list)});
-}
-
-Shape parse_shape(const JsonFields& fields, const std::string& where) {
-  Shape shape;
-  for (const Json& size : list_of(fields, "shape")) {
-    const Json item = {{"shape", size}};
-    shape.push_back(JsonFields(item, where).integer("shape", 0, kMaxSize));
-  }
+Shape parse_shape(const JsonFields& fields) {
+  Shape shape = fields.integers("shape", 0, kMaxSize);
   if (shape.size() > 8 || checked_elements(shape) < 0) {
     fail({.what = "shape is not possible",
           .where = fields.place("shape"),
@@ -61,7 +46,7 @@ IoTensor parse_tensor(const Json& json, const std::string& where) {
     fail({.what = "name is not possible", .where = fields.place("name")});
   }
   tensor.dtype = dtype_from_name(fields.string("dtype"), fields.place("dtype"));
-  tensor.shape = parse_shape(fields, where);
+  tensor.shape = parse_shape(fields);
   if (fields.find("scale") == nullptr) return tensor;
   const double scale = fields.number("scale", 0, std::numeric_limits<float>::max());
   if (static_cast<float>(scale) <= 0.0f) {
@@ -77,7 +62,7 @@ IoTensor parse_tensor(const Json& json, const std::string& where) {
 
 std::vector<IoTensor> parse_tensors(const JsonFields& fields, std::string_view key) {
   std::vector<IoTensor> tensors;
-  for (const Json& item : list_of(fields, key)) {
+  for (const Json& item : fields.list(key)) {
     IoTensor tensor = parse_tensor(item, fields.place(key));
     const bool twice = std::any_of(tensors.begin(), tensors.end(),
                                    [&](const IoTensor& t) { return t.name == tensor.name; });

@@ -35,26 +35,6 @@ std::string plain_name(const JsonFields& fields, std::string_view key) {
         .found = printable(name, 60)});
 }
 
-const Json& list_of(const JsonFields& fields, std::string_view key) {
-  static const Json kNothing = Json::array();
-  const Json* list = fields.find(key);
-  if (list == nullptr) return kNothing;
-  if (list->is_array()) return *list;
-  fail({.what = "wrong JSON type",
-        .where = fields.place(key),
-        .expected = "a list",
-        .found = describe(*list)});
-}
-
-const Json& object_of(const JsonFields& fields, std::string_view key) {
-  const Json* object = fields.find(key);
-  if (object != nullptr && object->is_object()) return *object;
-  fail({.what = "wrong JSON type",
-        .where = fields.place(key),
-        .expected = "an object",
-        .found = object == nullptr ? "nothing" : describe(*object)});
-}
-
 std::optional<ExportedChip> parse_chip(const JsonFields& fields) {
   const Json* json = fields.find("chip");
   if (json == nullptr) return std::nullopt;
@@ -78,7 +58,7 @@ std::optional<CompiledGraph> parse_compiled(const JsonFields& part) {
   CompiledGraph compiled;
   compiled.boundary_tensors = fields.integer("boundary_tensors", 0, kMax);
   compiled.boundary_bytes = fields.integer("boundary_bytes", 0, kMax);
-  const Json& operators = object_of(fields, "operators");
+  const Json& operators = fields.object("operators");
   const JsonFields counts(operators, fields.place("operators"));
   for (const auto& [type, count] : operators.items()) {
     compiled.operators[type] = counts.integer(type, 0, kMax);
@@ -88,14 +68,14 @@ std::optional<CompiledGraph> parse_compiled(const JsonFields& part) {
 
 ExportedGraph parse_graph(const Json& json, const std::string& where) {
   const JsonFields fields(json, where);
-  ExportedGraph graph{parse_io_contract(object_of(fields, "io"), fields.place("io")), {}};
-  for (const Json& item : list_of(fields, "parts")) {
+  ExportedGraph graph{parse_io_contract(fields.object("io"), fields.place("io")), {}};
+  for (const Json& item : fields.list("parts")) {
     const JsonFields part(item, fields.place("parts"));
     graph.parts.push_back(
         {plain_name(part, "file"),
          part.find("simulator_file") == nullptr ? std::string()
                                                 : plain_name(part, "simulator_file"),
-         parse_io_contract(object_of(part, "io"), part.place("io")), parse_compiled(part)});
+         parse_io_contract(part.object("io"), part.place("io")), parse_compiled(part)});
   }
   if (graph.parts.empty()) fail({.what = "graph has no parts", .where = where});
   return graph;
@@ -177,19 +157,19 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
   if ((manifest.format == "htp") != manifest.chip.has_value()) {
     fail({.what = "format and chip contradict each other", .where = fields.place("chip")});
   }
-  const Json& versions = object_of(fields, "versions");
+  const Json& versions = fields.object("versions");
   for (const auto& [name, version] : versions.items()) {
     manifest.versions[name] = JsonFields(versions, fields.place("versions")).string(name);
   }
   manifest.model_hash = fields.string("model_hash");
-  manifest.facts = parse_facts(object_of(fields, "model").dump());
+  manifest.facts = parse_facts(fields.object("model").dump());
   manifest.generation =
-      parse_generation(object_of(fields, "generation").dump(), manifest.facts.vocab_size);
-  manifest.provenance = parse_provenance(object_of(fields, "provenance").dump());
-  for (const Json& graph : list_of(fields, "graphs")) {
+      parse_generation(fields.object("generation").dump(), manifest.facts.vocab_size);
+  manifest.provenance = parse_provenance(fields.object("provenance").dump());
+  for (const Json& graph : fields.list("graphs")) {
     manifest.graphs.push_back(parse_graph(graph, fields.place("graphs")));
   }
-  for (const Json& item : list_of(fields, "files")) {
+  for (const Json& item : fields.list("files")) {
     const JsonFields file(item, fields.place("files"));
     manifest.files.push_back({plain_name(file, "name"),
                               file.integer("bytes", 0, std::numeric_limits<int64_t>::max()),

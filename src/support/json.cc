@@ -153,6 +153,35 @@ std::optional<std::string> JsonFields::optional_string(std::string_view key) con
   return value->get<std::string>();
 }
 
+const nlohmann::json& JsonFields::list(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr || !value->is_array()) refuse_type(key, "a list");
+  return *value;
+}
+
+const nlohmann::json& JsonFields::object(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr || !value->is_object()) refuse_type(key, "an object");
+  return *value;
+}
+
+std::vector<int64_t> JsonFields::integers(std::string_view key, int64_t low, int64_t high) const {
+  std::vector<int64_t> numbers;
+  for (const nlohmann::json& number : list(key)) {
+    const nlohmann::json item = {{std::string(key), number}};
+    numbers.push_back(JsonFields(item, where_).integer(key, low, high));
+  }
+  return numbers;
+}
+
+void JsonFields::refuse_type(std::string_view key, const std::string& expected) const {
+  const nlohmann::json* value = find(key);
+  fail({.what = "wrong JSON type",
+        .where = place(key),
+        .expected = expected,
+        .found = value == nullptr ? "nothing" : describe(*value)});
+}
+
 void JsonFields::missing(std::string_view key) const {
   fail({.what = "the field is missing", .where = place(key)});
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lathe {
 
@@ -35,8 +36,14 @@ class JsonFields {
   /// Throws where absent.
   std::string string(std::string_view key) const;
   std::optional<std::string> optional_string(std::string_view key) const;
+  /// Throws where absent.
+  const nlohmann::json& list(std::string_view key) const;
+  const nlohmann::json& object(std::string_view key) const;
+  /// A list of whole numbers in [low, high]. Throws where absent.
+  std::vector<int64_t> integers(std::string_view key, int64_t low, int64_t high) const;
 
  private:
+  [[noreturn]] void refuse_type(std::string_view key, const std::string& expected) const;
   [[noreturn]] void missing(std::string_view key) const;
 
   const nlohmann::json& object_;

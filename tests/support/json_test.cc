@@ -46,6 +46,18 @@ TEST(JsonFields, ReadsWhatIsThereAndTakesNullAsAbsent) {
   EXPECT_EQ(fields.find("none"), nullptr);
 }
 
+TEST(JsonFields, ReadsListsAndObjects) {
+  const nlohmann::json json = {{"ids", {1, 2.0, 3}}, {"parts", {{"a", 1}}}, {"n", 7}};
+  const JsonFields fields(json, "f");
+  EXPECT_EQ(fields.integers("ids", 0, 9), (std::vector<int64_t>{1, 2, 3}));
+  EXPECT_EQ(fields.list("ids").size(), 3u);
+  EXPECT_EQ(fields.object("parts"), json["parts"]);
+  expect_error([&] { fields.integers("ids", 0, 2); }, {"f: ids", "from 0 to 2", "found 3"});
+  expect_error([&] { fields.list("n"); }, {"f: n", "a list", "found 7"});
+  expect_error([&] { fields.object("ids"); }, {"f: ids", "an object", "a list of 3"});
+  expect_error([&] { fields.list("none"); }, {"f: none", "a list", "nothing"});
+}
+
 TEST(JsonFields, NamesFileAndFieldOfWhatIsWrong) {
   const nlohmann::json json = {
       {"n", 7}, {"x", 0.5}, {"s", "t"}, {"big", 1e300}, {"huge", 18446744073709551615u}};

@@ -15,28 +15,14 @@ constexpr int64_t kAppWrite = 0;
 constexpr int64_t kAppRead = 1;
 constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
 
-const Json& object_of(const JsonFields& fields, std::string_view key) {
-  const Json* object = fields.find(key);
-  if (object != nullptr && object->is_object()) return *object;
-  fail({.what = "the account of the compiled graph is not readable",
-        .where = fields.place(key),
-        .expected = "an object"});
-}
-
 /// 0x0416 -> 16
 int64_t bits_of_qnn_type(int64_t data_type) {
   return (data_type >> 4 & 0xF) * 10 + (data_type & 0xF);
 }
 
 int64_t bytes_of(const JsonFields& tensor) {
-  Shape shape;
-  const Json* dims = tensor.find("dims");
-  if (dims != nullptr && dims->is_array()) {
-    for (const Json& size : *dims) {
-      const Json item = {{"dims", size}};
-      shape.push_back(JsonFields(item, tensor.place("dims")).integer("dims", 0, kMax));
-    }
-  }
+  const bool scalar = tensor.find("dims") == nullptr;
+  const Shape shape = scalar ? Shape{} : tensor.integers("dims", 0, kMax);
   const int64_t count = checked_elements(shape);
   if (count < 0 || count > int64_t{1} << 48) {
     fail({.what = "shape is not possible", .where = tensor.place("dims")});
@@ -49,12 +35,12 @@ int64_t bytes_of(const JsonFields& tensor) {
 CompiledGraph summarize_qnn_dump(std::string_view text, const std::string& where) {
   const Json json = parse_json(text, where);
   const JsonFields file(json, where);
-  const JsonFields graph(object_of(file, "graph"), file.place("graph"));
+  const JsonFields graph(file.object("graph"), file.place("graph"));
   CompiledGraph summary;
-  for (const auto& [name, node] : object_of(graph, "nodes").items()) {
+  for (const auto& [name, node] : graph.object("nodes").items()) {
     ++summary.operators[JsonFields(node, graph.place("nodes")).string("type")];
   }
-  for (const auto& [name, item] : object_of(graph, "tensors").items()) {
+  for (const auto& [name, item] : graph.object("tensors").items()) {
     const JsonFields tensor(item, graph.place("tensors"));
     const int64_t type = tensor.integer("type", 0, kMax);
     if (type != kAppWrite && type != kAppRead) continue;

@@ -28,10 +28,13 @@ struct OpenOptions {
   ExecutorKind executor = ExecutorKind::cpu;
   RunMode mode = RunMode::hybrid;
   int threads = 0;  ///< 0: one for each physical core
-  /// The chip that there is, as in `lathe export`: an export for another is refused. Empty: the one
-  /// that the export was compiled for.
+  /// Executor htp: the chip that there is, as in `lathe export`; an export for another is refused.
+  /// Empty: the one that the export was compiled for.
   std::string soc = {};
 };
+
+/// Throws lathe::Error for a chip with another executor than htp.
+void require_consistent(const OpenOptions& options);
 
 /// A compiled model, open and ready to write.
 ///

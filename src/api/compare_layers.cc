@@ -18,6 +18,8 @@ namespace lathe {
 namespace {
 
 OrtTarget target_of(const OpenOptions& options) {
+  require_consistent(options);
+
   OrtTarget target{.threads = thread_count(options.threads)};
   if (options.executor == ExecutorKind::ort) return target;
   if (options.executor != ExecutorKind::htp) {

@@ -61,6 +61,12 @@ std::string_view name_of(ExecutorKind executor) {
   return "";
 }
 
+void require_consistent(const OpenOptions& options) {
+  if (options.soc.empty() || options.executor == ExecutorKind::htp) return;
+  fail({.what = "--soc is for --executor htp",
+        .found = "--executor " + std::string(name_of(options.executor))});
+}
+
 struct LanguageModel::Impl {
   GenerationIds generation;
   std::shared_future<TextModel> text;  // being opened in the background
@@ -72,6 +78,7 @@ LanguageModel::~LanguageModel() = default;
 
 std::unique_ptr<LanguageModel> LanguageModel::open(const std::filesystem::path& artifact,
                                                    const OpenOptions& options) {
+  require_consistent(options);
   const auto make = [](Impl impl) {
     return std::unique_ptr<LanguageModel>(
         new LanguageModel(std::make_unique<Impl>(std::move(impl))));

@@ -139,6 +139,7 @@ int64_t comparison_context(const Checkpoint& checkpoint, const CompileOptions& o
 
 VariantsReport compare_variants(const std::filesystem::path& source,
                                 const VariantsOptions& options) {
+  require_consistent(options.open);
   const std::shared_ptr<const Checkpoint> checkpoint = open_source(source);
   const int64_t context = comparison_context(*checkpoint, options.compile);
   VariantsOptions chosen = options;

@@ -69,7 +69,12 @@ Windows choose_windows(const Arguments& arguments, const LogitsModel& model) {
 
 std::optional<LogitsModel> open_against(const Arguments& arguments, const LogitsModel& model) {
   if (arguments.against.empty()) return std::nullopt;
-  LogitsModel reference = open_logits_model(arguments.against, arguments.open);
+  // The other one is what this machine computes, wherever the model runs.
+  OpenOptions open = arguments.open;
+  open.soc.clear();
+  if (open.executor != ExecutorKind::reference) open.executor = ExecutorKind::cpu;
+  LogitsModel reference = open_logits_model(arguments.against, open);
+
   if (reference.vocab != model.vocab) {
     fail({.what = "the two models have different vocabularies",
           .where = arguments.against.string(),
@@ -152,19 +157,21 @@ void add_eval(CLI::App& app) {
   add_artifact_or_source(*command, arguments->model,
                          "Artifact, or a checkpoint, which is then run in float");
   add_file(*command, "--text", arguments->text, "Text file")->required();
-  add_file(*command, "--against", arguments->against,
-           "Artifact or checkpoint to compare the logits with");
-  command
-      ->add_option("--context", arguments->context,
-                   "Tokens of a window (default: 1024, or the model's limit)")
-      ->check(between(2));
-  command
-      ->add_option("--stride", arguments->stride,
-                   "Tokens from window to window (default: half the context)")
-      ->check(between(1));
+  CLI::Option* against = add_file(*command, "--against", arguments->against,
+                                  "Artifact or checkpoint to compare the logits with");
+  CLI::Option* context =
+      command
+          ->add_option("--context", arguments->context,
+                       "Tokens of a window (default: 1024, or the model's limit)")
+          ->check(between(2));
+  CLI::Option* stride = command
+                            ->add_option("--stride", arguments->stride,
+                                         "Tokens from window to window (default: half the context)")
+                            ->check(between(1));
   CLI::Option* layers = command->add_flag(
       "--layers", arguments->layers,
       "Compare what each layer gives in this executor (ort, htp) with the reference executor");
+  layers->excludes(against)->excludes(context)->excludes(stride);
   command->add_option("--tokens", arguments->tokens, "Tokens of the text that --layers runs")
       ->check(between(2, 1 << 20))
       ->capture_default_str()

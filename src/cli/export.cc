@@ -72,10 +72,12 @@ void add_export(CLI::App& app) {
                    "onnx: static QDQ graphs; htp: context binaries of a Snapdragon")
       ->check(CLI::IsMember({"onnx", "htp"}))
       ->required();
-  command->add_option("--soc", options.soc, "The chip: name (SM8750), id (69) or generation (v79)");
+  CLI::Option* soc = command->add_option("--soc", options.soc,
+                                         "The chip: name (SM8750), id (69) or generation (v79)");
   command->add_option("--optimization", options.optimization, "How hard the compiler tries")
       ->check(between(1, 3))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(soc);
   command
       ->add_option("--shards", arguments->shards,
                    "Parts, cut by layers; auto: as few as the chip's limits and the recipe allow")
@@ -88,8 +90,10 @@ void add_export(CLI::App& app) {
           "says")
       ->check(CLI::IsMember({"auto", "graph", "host"}))
       ->capture_default_str();
-  command->add_flag("!--no-simulator", options.simulator,
-                    "Leave out the graphs that the simulator on x86-64 runs");
+  command
+      ->add_flag("!--no-simulator", options.simulator,
+                 "Leave out the graphs that the simulator on x86-64 runs")
+      ->needs(soc);
   command
       ->add_option("--graph-dump", options.graph_dump,
                    "Folder for the compiler's own account of the graphs (JSON)")

@@ -49,6 +49,16 @@ LogitsModel open_logits_model(const std::filesystem::path& path, const OpenOptio
             },
             open_text(path), model->vocab(), model->context()};
   }
+  const bool here =
+      options.executor == ExecutorKind::cpu || options.executor == ExecutorKind::reference;
+  if (!here) {
+    fail({.what = "a checkpoint is run in float here",
+          .where = path.string(),
+          .expected = "--executor cpu or reference",
+          .found = std::string(name_of(options.executor)),
+          .advice = "compile it first"});
+  }
+  require_consistent(options);
   const std::shared_ptr<const Checkpoint> checkpoint = open_source(path);
   const auto executor =
       options.executor == ExecutorKind::reference ? FloatExecutor::reference : FloatExecutor::fast;

@@ -24,6 +24,7 @@ using testing::lathe_output;
 using testing::Outcome;
 using testing::read_bytes;
 using testing::small_model;
+using testing::small_source;
 using testing::Surroundings;
 using testing::TestFolder;
 
@@ -166,6 +167,10 @@ TEST_F(ExportToOnnx, IsAModelForEveryCommand) {
   EXPECT_GT(fs::file_size(logits), 3 * testing::kVocab * sizeof(float));
   EXPECT_THAT(lathe_output({"eval", model, "--executor", "ort", "--text", small_text()}),
               HasSubstr("perplexity"));
+  // What is compared with runs here, whatever runs the model.
+  EXPECT_THAT(lathe_output({"eval", model, "--executor", "ort", "--text", small_text(), "--against",
+                            small_model()}),
+              HasSubstr("against " + small_model()));
 }
 
 TEST_F(ExportToHtp, AFullDiskLeavesNothing) {
@@ -229,6 +234,38 @@ TEST(BadExport, Options) {
                      {"--format", "dlc"});
   expect_wrong_usage(lathe({"export", small_model(), "-o", output}), {"--format"});
   EXPECT_TRUE(contents(folder.path()).empty());
+}
+
+// An option that would do nothing is an error, not silence.
+TEST(BadExport, OptionsOfAChipNeedOne) {
+  const TestFolder folder;
+  const std::string output = (folder / "exported").string();
+  expect_wrong_usage(export_onnx(output, {"--optimization", "2"}), {"--optimization", "--soc"});
+  expect_wrong_usage(export_onnx(output, {"--no-simulator"}), {"--no-simulator", "--soc"});
+  EXPECT_TRUE(contents(folder.path()).empty());
+}
+
+TEST(BadExecutor, AChipIsForTheHtp) {
+  for (const std::string executor : {"cpu", "reference", "ort"}) {
+    std::vector<std::string> arguments = run_arguments(small_model(), executor);
+    arguments.insert(arguments.end(), {"--soc", "SM8750"});
+    expect_refused(lathe(arguments), {"--soc", "--executor htp", executor});
+  }
+}
+
+TEST(BadExecutor, ACheckpointRunsInFloat) {
+  for (const std::string executor : {"ort", "htp"}) {
+    expect_refused(lathe({"eval", small_source(), "--executor", executor, "--text", small_text()}),
+                   {small_source(), "cpu or reference", executor});
+  }
+}
+
+TEST(BadExecutor, LayersAreOfOneText) {
+  for (const std::string option : {"--against", "--context", "--stride"}) {
+    expect_wrong_usage(lathe({"eval", small_model(), "--executor", "ort", "--layers", "--text",
+                              small_text(), option, "8"}),
+                       {"--layers", option});
+  }
 }
 
 TEST(BadExport, OfWhatIsNoArtifact) {

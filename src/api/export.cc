@@ -246,6 +246,7 @@ class Exporter {
       manifest_.chip =
           ExportedChip{std::string(chip_->name), chip_->id, chip_->arch, chip_->vtcm_mb};
       const HtpProvider& htp = OrtLibrary::open().htp();
+      manifest_.versions["onnxruntime"] = OrtLibrary::open().version();
       manifest_.versions["onnxruntime-qnn"] = htp.version;
       manifest_.versions["qnn"] = htp.sdk;
     }

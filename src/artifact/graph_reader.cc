@@ -136,10 +136,8 @@ class TablesReader {
   Tables tables_;
 };
 
-GraphRole role_named(const std::string& name) {
-  for (const GraphRole role : {GraphRole::decode, GraphRole::prefill, GraphRole::calibrate}) {
-    if (name_of(role) == name) return role;
-  }
+GraphRole known_role(const std::string& name) {
+  if (const std::optional<GraphRole> role = role_named(name)) return *role;
   fail({.what = "an unknown graph role", .found = name});
 }
 
@@ -149,7 +147,7 @@ class GraphReader {
       : fields_(fields),
         tables_(tables),
         budget_(budget),
-        graph_(role_named(fields.string("role")),
+        graph_(known_role(fields.string("role")),
                fields.integer("tokens_per_call", 1, kMaxDimension),
                fields.integer("context", 1, kMaxDimension)) {}
 

@@ -78,9 +78,8 @@ std::vector<IoTensor> parse_tensors(const JsonFields& fields, std::string_view k
 
 GraphRole parse_role(const JsonFields& fields) {
   const std::string name = fields.string("role");
-  for (const GraphRole role : {GraphRole::decode, GraphRole::prefill, GraphRole::calibrate}) {
-    if (name_of(role) == name) return role;
-  }
+  if (const std::optional<GraphRole> role = role_named(name)) return *role;
+
   fail({.what = "there is no such role",
         .where = fields.place("role"),
         .expected = "decode, prefill or calibrate",

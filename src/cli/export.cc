@@ -81,7 +81,7 @@ void add_export(CLI::App& app) {
   command
       ->add_option("--shards", arguments->shards,
                    "Parts, cut by layers; auto: as few as the chip's limits and the recipe allow")
-      ->check(between(1, 1000) | CLI::IsMember({"auto"}))
+      ->check(CLI::Range(1, 1000) | CLI::IsMember({"auto"}))
       ->capture_default_str();
   command
       ->add_option(

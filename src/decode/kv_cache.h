@@ -10,7 +10,7 @@
 namespace lathe {
 
 /// The keys and values of all tokens so far, one slot a token, allocated once. Graphs of any AR
-/// work on the same memory, so changing from prefill to decode moves nothing.
+/// work on the same memory.
 class KvCache {
  public:
   /// The cache of graphs whose contract has the style of `io`. Throws Error where the memory is not

@@ -25,6 +25,13 @@ std::string_view name_of(GraphRole role) {
   return "";
 }
 
+std::optional<GraphRole> role_named(std::string_view name) {
+  for (const GraphRole role : {GraphRole::decode, GraphRole::prefill, GraphRole::calibrate}) {
+    if (name_of(role) == name) return role;
+  }
+  return std::nullopt;
+}
+
 bool holds_cache(std::string_view name) {
   if (name.starts_with("k_cache_") || name.starts_with("v_cache_")) return true;
   if (name.starts_with("k_new_") || name.starts_with("v_new_")) return true;

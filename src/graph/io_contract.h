@@ -19,6 +19,8 @@ enum class GraphRole : uint8_t {
   calibrate  ///< AR = CL, empty caches
 };
 std::string_view name_of(GraphRole role);
+/// The role of that name; none for any other text.
+std::optional<GraphRole> role_named(std::string_view name);
 
 struct IoTensor {
   std::string name;

@@ -219,10 +219,9 @@ class Parser {
     const auto tokens = line.number<int64_t>();
     line.expect("cl=");
     const auto context = line.number<int64_t>();
-    for (const GraphRole role : {GraphRole::decode, GraphRole::prefill, GraphRole::calibrate}) {
-      if (name_of(role) == word) graph_.emplace(role, tokens, context);
-    }
-    if (!graph_) line.refuse("decode, prefill or calibrate");
+    const std::optional<GraphRole> role = role_named(word);
+    if (!role) line.refuse("decode, prefill or calibrate");
+    graph_.emplace(*role, tokens, context);
   }
 
   void define(const LineReader& line, const std::string& name, ValueId id) {

@@ -1,7 +1,8 @@
-// Before:                                           After:
-//   %add = aten.add(%scores, %attention_mask)         %masked_softmax =
-//   lathe.masked_softmax(%scores, %softmax = aten.softmax(%add) {dim=-1} %attention_mask) {dim=-1,
-//   below=20}
+// Before:
+//   %add = aten.add(%scores, %attention_mask)
+//   %softmax = aten.softmax(%add) {dim=-1}
+// After:
+//   %masked_softmax = lathe.masked_softmax(%scores, %attention_mask) {dim=-1, below=20}
 //
 // The sum with a mask has a range of 255 and more, over which the scores keep few of their 16 bits.
 // Without that sum they are read as they are.

@@ -18,7 +18,8 @@ struct Complaint {
 };
 
 /// A failure that a user caused or can mend. `what()` is the one line. Thrown during set-up only:
-/// nothing throws inside a decode step. The command line prints it and exits with 1.
+/// nothing throws inside a decode step, but for a device that fails (executors/session.h). The
+/// command line prints it and exits with 1.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& line) : std::runtime_error(line) {}

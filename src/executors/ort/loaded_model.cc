@@ -63,19 +63,19 @@ LoadedModel::LoadedModel(const std::filesystem::path& file, const OrtSettings& s
 }
 
 void LoadedModel::bind_input(size_t index, const TensorView& view) {
-  bool bound = false;
-  LatheOwnedText error;
-  const auto bytes = static_cast<size_t>(byte_size(view.dtype, view.shape));
-  if (!lathe_ort_session_bind_input(session_.get(), index, view.data, bytes, &bound, &error)) {
-    fail_with(take(error), where_);
-  }
+  bind(lathe_ort_session_bind_input, index, view);
 }
 
 void LoadedModel::bind_output(size_t index, const TensorView& view) {
+  bind(lathe_ort_session_bind_output, index, view);
+}
+
+void LoadedModel::bind(decltype(&lathe_ort_session_bind_input) bind_to, size_t index,
+                       const TensorView& view) {
   bool bound = false;
   LatheOwnedText error;
   const auto bytes = static_cast<size_t>(byte_size(view.dtype, view.shape));
-  if (!lathe_ort_session_bind_output(session_.get(), index, view.data, bytes, &bound, &error)) {
+  if (!bind_to(session_.get(), index, view.data, bytes, &bound, &error)) {
     fail_with(take(error), where_);
   }
 }

@@ -41,6 +41,8 @@ class LoadedModel {
     void operator()(LatheOrtSession* session) const { lathe_ort_session_close(session); }
   };
 
+  void bind(decltype(&lathe_ort_session_bind_input) bind_to, size_t index, const TensorView& view);
+
   std::string where_;
   std::unique_ptr<LatheOrtSession, Close> session_;
   std::vector<OrtTensor> inputs_;

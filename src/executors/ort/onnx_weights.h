@@ -9,12 +9,10 @@
 
 #include "executors/ort/onnx.pb.h"
 #include "executors/ort/onnx_rows.h"
+#include "executors/ort/onnx_types.h"
 #include "support/output_file.h"
 
 namespace lathe {
-
-/// ONNX's number of an element type. Throws Error for one that Lathe's graphs do not export.
-onnx::TensorProto::DataType onnx_type(DType dtype);
 
 /// The large tensors of several ONNX files in one file beside them (external data), each stored
 /// once under its name; small ones stay in the ONNX files.

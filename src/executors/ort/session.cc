@@ -12,32 +12,11 @@
 #include "executors/ort/context_wrapper.h"
 #include "executors/ort/library.h"
 #include "executors/ort/loaded_model.h"
+#include "executors/ort/onnx_types.h"
 #include "support/error.h"
 
 namespace lathe {
 namespace {
-
-/// A type in ONNX's numbering, TensorProto.DataType; 0 where a session has no use for it.
-int onnx_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return 1;
-    case DType::u8:
-      return 2;
-    case DType::i8:
-      return 3;
-    case DType::u16:
-      return 4;
-    case DType::i16:
-      return 5;
-    case DType::i32:
-      return 6;
-    case DType::i64:
-      return 7;
-    default:
-      return 0;
-  }
-}
 
 std::string describe(int element_type, const Shape& shape) {
   constexpr DType kTypes[] = {DType::f32, DType::u8,  DType::i8, DType::u16,

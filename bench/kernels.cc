@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "executors/cpu/kernels/kernels.h"
+#include "graph/packed_int4.h"
 #include "graph/packed_weights.h"
 
 namespace lathe {
@@ -52,9 +53,14 @@ void read_memory(benchmark::State& state) {
   set_rate(state, "bytes/s", static_cast<double>(kStreamBytes));
 }
 
+/// `block`: of 4-bit weights; 0: they have 8 bits.
 void linear(benchmark::State& state, const Kernels& kernels, int64_t rows, int64_t channels,
-            int64_t k) {
-  const auto weights = filled<int8_t>(static_cast<int64_t>(packed_weights_bytes(channels, k)));
+            int64_t k, int64_t block) {
+  const Int4Matrix matrix{channels, k, block};
+  const size_t weight_bytes =
+      block == 0 ? packed_weights_bytes(channels, k) : int4_constant_bytes(matrix);
+  const auto weights = filled<int8_t>(static_cast<int64_t>(weight_bytes));
+  const auto scratch = filled<int8_t>(int4_scratch_bytes(k));
   const auto x = filled<uint16_t>(rows * k);
   const auto prepared = filled<uint8_t>(rows * prepared_bytes(k));
   std::vector<int32_t> sums(static_cast<size_t>(channels), 5);
@@ -66,6 +72,9 @@ void linear(benchmark::State& state, const Kernels& kernels, int64_t rows, int64
   args.rows = rows;
   args.k = k;
   args.weights = weights.get();
+  args.int4 = {reinterpret_cast<const uint8_t*>(weights.get()),
+               static_cast<int64_t>(int4_group_bytes(matrix)),
+               static_cast<int64_t>(int4_factors_offset(matrix)), block, scratch.get()};
   args.weight_sums = sums.data();
   args.multiplier = multiplier.data();
   args.channels = channels;
@@ -77,11 +86,11 @@ void linear(benchmark::State& state, const Kernels& kernels, int64_t rows, int64
     for (int64_t row = 0; row < rows; ++row) {
       kernels.prepare_activation(x.get() + row * k, k, prepared.get() + row * args.prepared_stride);
     }
-    kernels.linear(args, 0, channels);
+    (block == 0 ? kernels.linear : kernels.linear_int4)(args, 0, channels);
     benchmark::ClobberMemory();
   }
   const double products = static_cast<double>(channels) * static_cast<double>(k);
-  set_rate(state, "bytes/s", products);
+  set_rate(state, "bytes/s", static_cast<double>(weight_bytes));
   set_rate(state, "MAC/s", products * static_cast<double>(rows));
 }
 
@@ -175,14 +184,18 @@ void add_benchmarks() {
     const std::string prefix = std::string(name_of(isa)) + "/";
     for (const int64_t k : {576, 1536}) {
       add_benchmark(prefix + "gemv/k:" + std::to_string(k), linear, kernels, int64_t{1},
-                    kStreamBytes / k / 16 * 16, k);
+                    kStreamBytes / k / 16 * 16, k, int64_t{0});
     }
+    add_benchmark(prefix + "gemv/k:2048/int4:32", linear, kernels, int64_t{1},
+                  kStreamBytes / 2048 / 16 * 16, int64_t{2048}, int64_t{32});
     for (const int64_t rows : {2, 6, 32, 128}) {
       add_benchmark(prefix + "gemm/1536x576/rows:" + std::to_string(rows), linear, kernels, rows,
-                    int64_t{1536}, int64_t{576});
+                    int64_t{1536}, int64_t{576}, int64_t{0});
     }
+    add_benchmark(prefix + "gemm/1536x576/rows:32/int4:32", linear, kernels, int64_t{32},
+                  int64_t{1536}, int64_t{576}, int64_t{32});
     add_benchmark(prefix + "gemm/576x1536/rows:128", linear, kernels, int64_t{128}, int64_t{576},
-                  int64_t{1536});
+                  int64_t{1536}, int64_t{0});
     for (const int64_t depth : {100, 1000}) {
       add_benchmark(prefix + "attention/30x9x64/depth:" + std::to_string(depth), attention, kernels,
                     depth, int64_t{1});

@@ -30,7 +30,7 @@ Nibble code_place(int64_t channel, int64_t column) {
 }
 Nibble factor_place(int64_t channel, int64_t block, const Int4Matrix& matrix) {
   const int64_t index = block * kPackedChannels + channel;
-  return {lines(matrix) * kLine + index / 2, index % 2 == 0 ? 0 : 4};
+  return {static_cast<int64_t>(int4_factors_offset(matrix)) + index / 2, index % 2 == 0 ? 0 : 4};
 }
 
 void put(std::byte* group, const Nibble& at, int32_t value) {
@@ -48,39 +48,16 @@ int32_t factor_at(const std::byte* group, int64_t channel, int64_t block,
   return static_cast<int32_t>(get(group, factor_place(channel, block, matrix))) + 1;
 }
 
-/// The factors of 16 channels by the columns of half a line, in the order of the packed codes.
-void read_factors(const std::byte* group, int64_t column, const Int4Matrix& matrix,
-                  int32_t* factors) {
-  for (int64_t c = 0; c < kPackedChannels; ++c) {
-    const int32_t factor = factor_at(group, c, column / matrix.block, matrix);
-    std::fill_n(factors + c * kPackedDepth, kPackedDepth, factor);
-  }
-}
-
-/// One group to the packed form of 8 bits.
-void expand_group(const std::byte* group, const Int4Matrix& matrix, int8_t* packed) {
-  int32_t factors[kLine];
-  std::fill_n(factors, kLine, 1);
-  const int64_t depth = (matrix.k + kPackedDepth - 1) / kPackedDepth;  // lines of the result
-  for (int64_t half = 0; half < depth; ++half) {
-    const int64_t column = half * kPackedDepth;
-    if (matrix.block > 0 && column % matrix.block == 0) {
-      read_factors(group, column, matrix, factors);
-    }
-    const std::byte* line = group + half / 2 * kLine;
-    const int shift = half % 2 == 0 ? 0 : 4;
-    for (int64_t i = 0; i < kLine; ++i) {
-      const int32_t code = signed_nibble(static_cast<uint32_t>(line[i]) >> shift);
-      packed[half * kLine + i] = static_cast<int8_t>(code * factors[i]);
-    }
-  }
-}
-
 }  // namespace
+
+size_t int4_factors_offset(const Int4Matrix& matrix) {
+  return static_cast<size_t>(lines(matrix) * kLine);
+}
 
 size_t int4_group_bytes(const Int4Matrix& matrix) {
   const int64_t factor_bytes = matrix.blocks() * kPackedChannels / 2;
-  return static_cast<size_t>((lines(matrix) + (factor_bytes + kLine - 1) / kLine) * kLine);
+  return int4_factors_offset(matrix) +
+         static_cast<size_t>((factor_bytes + kLine - 1) / kLine * kLine);
 }
 
 size_t int4_constant_bytes(const Int4Matrix& matrix) {
@@ -119,18 +96,6 @@ void unpack_int4_group(const std::byte* group, int64_t count, const Int4Matrix& 
       weights[c * matrix.k + i] = static_cast<int8_t>(code_at(group, c, i) * factor);
     }
   }
-}
-
-void expand_int4(const std::byte* constant, const Int4Matrix& matrix, int8_t* packed) {
-  const size_t group_bytes = int4_group_bytes(matrix);
-  const size_t packed_group_bytes = packed_weights_bytes(kPackedChannels, matrix.k);
-  for (int64_t g = 0; g < groups(matrix); ++g) {
-    expand_group(constant + static_cast<size_t>(g) * group_bytes, matrix,
-                 packed + static_cast<size_t>(g) * packed_group_bytes);
-  }
-  if (matrix.channels == 0) return;
-  std::memcpy(packed_weight_sums(packed, matrix.channels, matrix.k), int4_sums(constant, matrix),
-              static_cast<size_t>(matrix.channels) * sizeof(int32_t));
 }
 
 const int32_t* int4_sums(const std::byte* constant, const Int4Matrix& matrix) {

@@ -29,6 +29,8 @@ struct Int4Matrix {
 
 /// Bytes of one group of 16 channels.
 size_t int4_group_bytes(const Int4Matrix& matrix);
+/// Where in a group its block factors begin: behind the codes.
+size_t int4_factors_offset(const Int4Matrix& matrix);
 /// Bytes of the whole constant, sums included.
 size_t int4_constant_bytes(const Int4Matrix& matrix);
 
@@ -44,10 +46,6 @@ void unpack_int4_group(const std::byte* group, int64_t count, const Int4Matrix& 
 /// code * factor of the first `count` channels of a group, as [count, k].
 void unpack_int4_group(const std::byte* group, int64_t count, const Int4Matrix& matrix,
                        int8_t* weights);
-
-/// The same matrix as a constant of 8-bit weights, packed_constant_bytes(channels, k). Any bytes
-/// are a matrix.
-void expand_int4(const std::byte* constant, const Int4Matrix& matrix, int8_t* packed);
 
 /// The sums behind the groups of a constant.
 const int32_t* int4_sums(const std::byte* constant, const Int4Matrix& matrix);

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "graph/packed_weights.h"
-
 namespace lathe {
 namespace {
 
@@ -109,19 +107,6 @@ TEST_P(PackedInt4Matrices, UnpackToCodesAndFactors) {
   }
   EXPECT_EQ(codes, weights.codes);
   EXPECT_EQ(factors, weights.factors);
-}
-
-TEST_P(PackedInt4Matrices, AreExactlyTheEightBitMatrixOfCodeTimesFactor) {
-  const Weights weights(GetParam());
-  const auto [channels, k, block] = weights.matrix;
-  std::vector<int8_t> expected(packed_constant_bytes(channels, k));
-  pack_weights(weights.effective.data(), channels, k, expected.data());
-  sum_packed_weights(expected.data(), channels, k,
-                     packed_weight_sums(expected.data(), channels, k));
-
-  std::vector<int8_t> expanded(packed_constant_bytes(channels, k), 99);
-  expand_int4(weights.constant().data(), weights.matrix, expanded.data());
-  EXPECT_EQ(expanded, expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, PackedInt4Matrices,

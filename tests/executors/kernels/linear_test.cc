@@ -1,112 +1,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "executors/kernels/kernel_test.h"
-#include "graph/packed_weights.h"
+#include "executors/kernels/linear_layer.h"
 
 namespace lathe {
 namespace {
-
-/// A layer with its input, before packing.
-struct Layer {
-  int64_t rows;
-  int64_t channels;
-  int64_t k;
-  std::vector<uint16_t> x;         // [rows, k]
-  std::vector<int8_t> weights;     // [channels, k]
-  std::vector<int32_t> bias;       // [channels], or empty
-  std::vector<double> multiplier;  // [channels]
-  int x_zero_point;
-  int y_zero_point;
-  int y_low = 0;
-  int y_high = 65535;
-};
-
-/// Multipliers are such that outputs spread over more than the range of codes.
-Layer random_layer(int64_t rows, int64_t channels, int64_t k, uint32_t seed) {
-  Layer layer;
-  layer.rows = rows;
-  layer.channels = channels;
-  layer.k = k;
-  layer.x = random_u16(static_cast<size_t>(rows * k), seed);
-  layer.weights = random_codes<int8_t>(static_cast<size_t>(channels * k), seed + 1, -127, 127);
-  layer.bias =
-      random_codes<int32_t>(static_cast<size_t>(channels), seed + 2, -2000000000, 2000000000);
-  std::mt19937 generator(seed + 3);
-  std::uniform_real_distribution<double> distribution(0.002, 0.03);
-  for (int64_t n = 0; n < channels; ++n) {
-    layer.multiplier.push_back(distribution(generator) / std::sqrt(static_cast<double>(k)));
-  }
-  layer.x_zero_point = static_cast<int>(seed * 7919 % 65536);
-  layer.y_zero_point = static_cast<int>(seed * 104729 % 65536);
-  return layer;
-}
-
-std::vector<uint16_t> expected_output(const Layer& layer) {
-  std::vector<uint16_t> y;
-  for (int64_t m = 0; m < layer.rows; ++m) {
-    for (int64_t n = 0; n < layer.channels; ++n) {
-      int64_t sum = layer.bias.empty() ? 0 : layer.bias[static_cast<size_t>(n)];
-      for (int64_t i = 0; i < layer.k; ++i) {
-        sum += static_cast<int64_t>(layer.x[static_cast<size_t>(m * layer.k + i)] -
-                                    layer.x_zero_point) *
-               layer.weights[static_cast<size_t>(n * layer.k + i)];
-      }
-      y.push_back(
-          static_cast<uint16_t>(reference_rescale(sum, layer.multiplier[static_cast<size_t>(n)],
-                                                  layer.y_zero_point, layer.y_low, layer.y_high)));
-    }
-  }
-  return y;
-}
-
-/// Runs the layer in channel ranges of `step`, into rows that are 3 elements longer than they need
-/// be, and checks that those 3 stay untouched.
-std::vector<uint16_t> run(const Kernels& kernels, const Layer& layer, int64_t step) {
-  Aligned<int8_t> packed(packed_weights_bytes(layer.channels, layer.k));
-  pack_weights(layer.weights.data(), layer.channels, layer.k, packed.data());
-  std::vector<int32_t> sums(static_cast<size_t>(layer.channels));
-  sum_packed_weights(packed.data(), layer.channels, layer.k, sums.data());
-
-  LinearArgs args;
-  args.prepared_stride = prepared_bytes(layer.k);
-  Aligned<uint8_t> prepared(static_cast<size_t>(args.prepared_stride * layer.rows));
-  for (int64_t m = 0; m < layer.rows; ++m) {
-    kernels.prepare_activation(layer.x.data() + m * layer.k, layer.k,
-                               prepared.data() + m * args.prepared_stride);
-  }
-  args.prepared = prepared.data();
-  args.rows = layer.rows;
-  args.k = layer.k;
-  args.weights = packed.data();
-  args.weight_sums = sums.data();
-  args.bias = layer.bias.empty() ? nullptr : layer.bias.data();
-  args.multiplier = layer.multiplier.data();
-  args.channels = layer.channels;
-  args.x_zero_point = layer.x_zero_point;
-  args.y_zero_point = layer.y_zero_point;
-  args.y_low = layer.y_low;
-  args.y_high = layer.y_high;
-  args.y_stride = layer.channels + 3;
-  std::vector<uint16_t> y(static_cast<size_t>(layer.rows * args.y_stride), 4711);
-  args.y = y.data();
-  for (int64_t n = 0; n < layer.channels; n += step) {
-    kernels.linear(args, n, std::min(n + step, layer.channels));
-  }
-
-  std::vector<uint16_t> dense;
-  for (int64_t m = 0; m < layer.rows; ++m) {
-    for (int64_t n = 0; n < args.y_stride; ++n) {
-      const uint16_t code = y[static_cast<size_t>(m * args.y_stride + n)];
-      if (n < layer.channels) {
-        dense.push_back(code);
-      } else {
-        EXPECT_EQ(code, 4711) << "written beyond the last channel of row " << m;
-      }
-    }
-  }
-  return dense;
-}
 
 class LinearTest : public KernelTest {};
 
@@ -185,6 +83,19 @@ TEST_P(LinearTest, SumsPassThirtyOneBitsOfOneBytePlane) {
     layer.x_zero_point = 3;
     layer.y_zero_point = 65000;
     ASSERT_EQ(run(kernels(), layer, 17), expected_output(layer));
+  }
+}
+
+TEST_P(LinearTest, TakesActivationsOfEightBits) {
+  uint32_t seed = 100;
+  for (const int64_t k : {1, 5, 31, 64, 127, 576}) {
+    for (const int64_t channels : {1, 17, 64, 100}) {
+      for (const int64_t rows : {1, 2, 7, 13}) {
+        const Layer layer = with_bytes(random_layer(rows, channels, k, ++seed));
+        ASSERT_EQ(run(kernels(), layer, channels), expected_output(layer))
+            << rows << " rows, " << channels << " channels, k " << k;
+      }
+    }
   }
 }
 

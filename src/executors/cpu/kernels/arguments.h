@@ -14,14 +14,25 @@ struct Affine {
   int32_t zero_point = 0;
 };
 
+/// 4-bit weights in the layout of graph/packed_int4.h: weight = code * factor of its block.
+struct Int4Weights {
+  const uint8_t* groups = nullptr;  ///< of 16 channels each; 64-byte aligned
+  int64_t group_bytes = 0;          ///< a multiple of 64
+  int64_t factors = 0;              ///< where in a group the block factors begin, in bytes
+  int64_t block = 0;                ///< columns that share a factor, a multiple of 4; 0: all are 1
+  int8_t* scratch = nullptr;        ///< int4_scratch_bytes(k), 64-byte aligned
+};
+
 /// y = clamp(rint(double(acc[n]) * multiplier[n]) + y_zero_point, y_low, y_high) with the exact
 /// acc[n] = sum over k of (x[k] - x_zero_point) * w[n, k], plus bias[n].
 struct LinearArgs {
-  const uint8_t* prepared = nullptr;     ///< [rows], each row from prepare_activation
+  const uint8_t* prepared = nullptr;     ///< [rows], each from prepare_activation or prepare_bytes
   int64_t prepared_stride = 0;           ///< bytes, at least prepared_bytes(k)
+  bool bytes = false;                    ///< the rows are from prepare_bytes
   int64_t rows = 0;                      ///< at least 1
   int64_t k = 0;                         ///< input features, 1 to 2^23
   const int8_t* weights = nullptr;       ///< packed, graph/packed_weights.h; 64-byte aligned
+  Int4Weights int4;                      ///< what linear_int4() reads instead of `weights`
   const int32_t* weight_sums = nullptr;  ///< [channels]
   const int32_t* bias = nullptr;         ///< [channels], or null: none
   const double* multiplier = nullptr;    ///< [channels], s_x * s_w[n] / s_y, finite

@@ -8,7 +8,8 @@
 namespace lathe {
 namespace {
 
-/// A prepared row is [k / 4][4 high bytes, 4 low bytes]: unsigned, as they are.
+/// A prepared row is [k / 4][4 high bytes, 4 low bytes]: unsigned, as they are; of 8-bit codes
+/// there are low bytes only. What fills up a line of 64 bytes is 0.
 constexpr int32_t kPreparedOffset = 0;
 
 /// A sum of one byte plane grows by at most 255 * 128 per element: this many fit int32.
@@ -19,6 +20,10 @@ constexpr int64_t kPrefetch = 2048;
 
 constexpr int kMaxRows = 6;
 
+/// Byte planes of a prepared row.
+constexpr int kBothPlanes = 2;
+constexpr int kOnePlane = 1;
+
 void prepare_activation(const uint16_t* x, int64_t k, uint8_t* prepared) noexcept {
   const __m512i planes =
       _mm512_broadcast_i32x4(_mm_setr_epi8(1, 3, 5, 7, 0, 2, 4, 6, 9, 11, 13, 15, 8, 10, 12, 14));
@@ -27,6 +32,11 @@ void prepare_activation(const uint16_t* x, int64_t k, uint8_t* prepared) noexcep
     const __m512i codes = _mm512_maskz_loadu_epi16(some, x + i);
     _mm512_storeu_si512(prepared + 2 * i, _mm512_shuffle_epi8(codes, planes));
   }
+}
+
+void prepare_bytes(const uint8_t* x, int64_t k, uint8_t* prepared) noexcept {
+  __builtin_memcpy(prepared, x, static_cast<size_t>(k));
+  __builtin_memset(prepared + k, 0, static_cast<size_t>(round_up(k, 64) - k));
 }
 
 inline __m512i broadcast4(const uint8_t* bytes) {
@@ -105,8 +115,40 @@ inline void finish_group(const __m512d* sums, const ChannelGroup& group, const L
   _mm512_mask_cvtepi32_storeu_epi16(y, group.mask, codes);
 }
 
+/// The sums of some rows and groups of channels, a register each for 16 channels of a plane.
+template <int kPlanes, int kRows, int kGroups>
+struct Tile {
+  Sums low[kRows][kGroups] = {};
+  Sums high[kPlanes == kBothPlanes ? kRows : 1][kGroups] = {};
+
+  /// Adds four of k: x of row r at `quad + r * stride`.
+  void add(const uint8_t* quad, int64_t stride, const __m512i* weights) {
+    for (int r = 0; r < kRows; ++r) {
+      const __m512i first = broadcast4(quad + r * stride);
+      if constexpr (kPlanes == kBothPlanes) {
+        const __m512i second = broadcast4(quad + r * stride + 4);
+        for (int g = 0; g < kGroups; ++g) {
+          high[r][g] = dot(high[r][g], first, weights[g]);
+          low[r][g] = dot(low[r][g], second, weights[g]);
+        }
+      } else {
+        for (int g = 0; g < kGroups; ++g) low[r][g] = dot(low[r][g], first, weights[g]);
+      }
+    }
+  }
+
+  /// total[2] += the sums of a row and group
+  void add_to(__m512d* total, int row, int group) const {
+    if constexpr (kPlanes == kBothPlanes) {
+      add_planes(high[row][group], low[row][group], total);
+    } else {
+      add_planes(Sums{}, low[row][group], total);
+    }
+  }
+};
+
 /// kRows rows by kGroups groups of 16 channels.
-template <int kRows, int kGroups>
+template <int kPlanes, int kRows, int kGroups>
 void linear_tile(const LinearArgs& args, const ChannelGroup* groups, int64_t first_row, int64_t n) {
   const int64_t depth = round_up(args.k, 4);
   const int64_t stride = args.prepared_stride;
@@ -115,25 +157,16 @@ void linear_tile(const LinearArgs& args, const ChannelGroup* groups, int64_t fir
   __m512d total[kRows][kGroups][2] = {};
   for (int64_t at = 0; at < depth; at += kSafeDepth) {
     const int64_t stop = smaller(depth, at + kSafeDepth);
-    Sums high[kRows][kGroups] = {};
-    Sums low[kRows][kGroups] = {};
+    Tile<kPlanes, kRows, kGroups> tile;
     for (int64_t i = at; i < stop; i += 4) {
       __m512i weights[kGroups];
       for (int g = 0; g < kGroups; ++g) {
         weights[g] = _mm512_load_si512(packed + (g * depth + i) * 16);
       }
-      for (int r = 0; r < kRows; ++r) {
-        const uint8_t* quad = x + r * stride + 2 * i;
-        const __m512i high_bytes = broadcast4(quad);
-        const __m512i low_bytes = broadcast4(quad + 4);
-        for (int g = 0; g < kGroups; ++g) {
-          high[r][g] = dot(high[r][g], high_bytes, weights[g]);
-          low[r][g] = dot(low[r][g], low_bytes, weights[g]);
-        }
-      }
+      tile.add(x + kPlanes * i, stride, weights);
     }
     for (int r = 0; r < kRows; ++r) {
-      for (int g = 0; g < kGroups; ++g) add_planes(high[r][g], low[r][g], total[r][g]);
+      for (int g = 0; g < kGroups; ++g) tile.add_to(total[r][g], r, g);
     }
   }
   for (int r = 0; r < kRows; ++r) {
@@ -145,6 +178,7 @@ void linear_tile(const LinearArgs& args, const ChannelGroup* groups, int64_t fir
 }
 
 /// One row: bound by memory, so the weights are read in one ascending stream.
+template <int kPlanes>
 void linear_row(const LinearArgs& args, int64_t begin, int64_t end) {
   const int64_t depth = round_up(args.k, 4);
   constexpr int kUnroll = 4;
@@ -153,28 +187,24 @@ void linear_row(const LinearArgs& args, int64_t begin, int64_t end) {
     __m512d total[2] = {};
     for (int64_t at = 0; at < depth; at += kSafeDepth) {
       const int64_t stop = smaller(depth, at + kSafeDepth);
-      Sums high[kUnroll] = {};
-      Sums low[kUnroll] = {};
+      Tile<kPlanes, 1, 1> tiles[kUnroll];
       const auto add = [&](int64_t i, int u) {
         const __m512i weights = _mm512_load_si512(packed + i * 16);
         _mm_prefetch(reinterpret_cast<const char*>(packed + i * 16 + kPrefetch), _MM_HINT_T0);
-        const uint8_t* quad = args.prepared + 2 * i;
-        high[u] = dot(high[u], broadcast4(quad), weights);
-        low[u] = dot(low[u], broadcast4(quad + 4), weights);
+        tiles[u].add(args.prepared + kPlanes * i, 0, &weights);
       };
       int64_t i = at;
       for (; i + 4 * kUnroll <= stop; i += 4 * kUnroll) {
         for (int u = 0; u < kUnroll; ++u) add(i + 4 * u, u);
       }
       for (; i < stop; i += 4) add(i, 0);
-      add_planes(plus(plus(high[0], high[1]), plus(high[2], high[3])),
-                 plus(plus(low[0], low[1]), plus(low[2], low[3])), total);
+      for (const auto& tile : tiles) tile.add_to(total, 0, 0);
     }
     finish_group(total, channel_group(args, n), args, args.y + n);
   }
 }
 
-template <int kGroups>
+template <int kPlanes, int kGroups>
 void linear_rows(const LinearArgs& args, int64_t n) {
   ChannelGroup groups[kGroups];
   for (int g = 0; g < kGroups; ++g) groups[g] = channel_group(args, n + g * 16);
@@ -183,35 +213,127 @@ void linear_rows(const LinearArgs& args, int64_t n) {
     const int64_t row = args.rows * tile / tiles;
     switch (args.rows * (tile + 1) / tiles - row) {
       case 1:
-        linear_tile<1, kGroups>(args, groups, row, n);
+        linear_tile<kPlanes, 1, kGroups>(args, groups, row, n);
         break;
       case 2:
-        linear_tile<2, kGroups>(args, groups, row, n);
+        linear_tile<kPlanes, 2, kGroups>(args, groups, row, n);
         break;
       case 3:
-        linear_tile<3, kGroups>(args, groups, row, n);
+        linear_tile<kPlanes, 3, kGroups>(args, groups, row, n);
         break;
       case 4:
-        linear_tile<4, kGroups>(args, groups, row, n);
+        linear_tile<kPlanes, 4, kGroups>(args, groups, row, n);
         break;
       case 5:
-        linear_tile<5, kGroups>(args, groups, row, n);
+        linear_tile<kPlanes, 5, kGroups>(args, groups, row, n);
         break;
       default:
-        linear_tile<kMaxRows, kGroups>(args, groups, row, n);
+        linear_tile<kPlanes, kMaxRows, kGroups>(args, groups, row, n);
         break;
     }
   }
 }
 
-void linear(const LinearArgs& args, int64_t begin, int64_t end) noexcept {
+template <int kPlanes>
+void linear_planes(const LinearArgs& args, int64_t begin, int64_t end) {
   if (args.rows == 1) {
-    linear_row(args, begin, end);
+    linear_row<kPlanes>(args, begin, end);
     return;
   }
+  // The sums of a tile fill most of the 32 registers.
+  constexpr int kGroups = 4 / kPlanes;
   int64_t n = begin;
-  for (; n + 32 <= round_up(end, 16); n += 32) linear_rows<2>(args, n);
-  for (; n < end; n += 16) linear_rows<1>(args, n);
+  for (; n + 16 * kGroups <= round_up(end, 16); n += 16 * kGroups) {
+    linear_rows<kPlanes, kGroups>(args, n);
+  }
+  for (; n < end; n += 16) linear_rows<kPlanes, 1>(args, n);
+}
+
+void linear(const LinearArgs& args, int64_t begin, int64_t end) noexcept {
+  if (args.bytes) {
+    linear_planes<kOnePlane>(args, begin, end);
+  } else {
+    linear_planes<kBothPlanes>(args, begin, end);
+  }
+}
+
+/// The factors of 16 channels in one block.
+inline Sums load_factors(const uint8_t* nibbles) {
+  const __m128i pairs =
+      _mm_cvtepu8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(nibbles)));
+  const __m128i bytes =
+      _mm_and_si128(_mm_or_si128(pairs, _mm_slli_epi16(pairs, 4)), _mm_set1_epi8(15));
+  return (Sums)_mm512_cvtepu8_epi32(_mm_add_epi8(bytes, _mm_set1_epi8(1)));
+}
+
+/// 16 * code in every byte: the nibbles stay in the upper half, which makes them signed.
+inline __m512i low_nibbles(__m512i line) {
+  return _mm512_and_si512(_mm512_slli_epi16(line, 4), _mm512_set1_epi8(-16));
+}
+inline __m512i high_nibbles(__m512i line) { return _mm512_and_si512(line, _mm512_set1_epi8(-16)); }
+inline Sums without_sixteen(Sums sums) { return (Sums)_mm512_srai_epi32((__m512i)sums, 4); }
+
+/// Sums of code * x over the lines [0, lines), 8 columns each.
+template <int kPlanes>
+inline void dot_lines(const uint8_t* x, const uint8_t* codes, int64_t lines, Sums* high,
+                      Sums* low) {
+  Tile<kPlanes, 1, 1> first;
+  Tile<kPlanes, 1, 1> second;
+  for (int64_t i = 0; i < lines; ++i) {
+    const __m512i line = _mm512_load_si512(codes + i * 64);
+    _mm_prefetch(reinterpret_cast<const char*>(codes + i * 64 + kPrefetch), _MM_HINT_T0);
+    const __m512i weights[2] = {low_nibbles(line), high_nibbles(line)};
+    const uint8_t* quads = x + kPlanes * 8 * i;
+    first.add(quads, 0, weights);
+    second.add(quads + kPlanes * 4, 0, weights + 1);
+  }
+  *low = without_sixteen(plus(first.low[0][0], second.low[0][0]));
+  if constexpr (kPlanes == kBothPlanes) {
+    *high = without_sixteen(plus(first.high[0][0], second.high[0][0]));
+  }
+}
+
+template <int kPlanes>
+void linear_int4_groups(const LinearArgs& args, int64_t begin, int64_t end) {
+  const Int4Weights& weights = args.int4;
+  const int64_t block = weights.block == 0 ? kSafeDepth : weights.block;
+  const int64_t safe = kSafeDepth / block * block;
+  for (int64_t n = begin; n < end; n += 16) {
+    const uint8_t* codes = weights.groups + n / 16 * weights.group_bytes;
+    const uint8_t* factors = codes + weights.factors;
+    __m512d total[2] = {};
+    for (int64_t at = 0; at < args.k; at += safe) {
+      const int64_t stop = smaller(args.k, at + safe);
+      Sums high = {};
+      Sums low = {};
+      for (int64_t i = at; i < stop; i += block) {
+        const int64_t lines = (smaller(block, stop - i) + 7) / 8;
+        Sums block_high = {};
+        Sums block_low = {};
+        dot_lines<kPlanes>(args.prepared + kPlanes * i, codes + i * 8, lines, &block_high,
+                           &block_low);
+        if (weights.block != 0) {
+          const Sums factor = load_factors(factors + i / block * 8);
+          block_high *= factor;
+          block_low *= factor;
+        }
+        high = plus(high, block_high);
+        low = plus(low, block_low);
+      }
+      add_planes(high, low, total);
+    }
+    finish_group(total, channel_group(args, n), args, args.y + n);
+  }
+}
+
+bool linear_int4_row(const LinearArgs& args, int64_t begin, int64_t end) {
+  if (args.int4.block % 8 != 0 || args.int4.block > kSafeDepth) return false;
+  if (args.bytes) {
+    linear_int4_groups<kOnePlane>(args, begin, end);
+  } else {
+    linear_int4_groups<kBothPlanes>(args, begin, end);
+  }
+  return true;
 }
 
 /// packed [depth / 4][4 registers][64]: interleaving within 128-bit lanes leaves columns 16 L + 4 j
@@ -283,6 +405,7 @@ void dot_block(const uint8_t* prepared, const int8_t* packed, int64_t depth, int
 #include "executors/cpu/kernels/generic/attention.h"
 #include "executors/cpu/kernels/generic/elementwise.h"
 #include "executors/cpu/kernels/generic/hadamard.h"
+#include "executors/cpu/kernels/generic/linear_int4.h"
 #include "executors/cpu/kernels/generic/matmul.h"
 #include "executors/cpu/kernels/generic/rms_norm.h"
 #include "executors/cpu/kernels/generic/rope.h"

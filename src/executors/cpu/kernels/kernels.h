@@ -16,8 +16,12 @@ struct Kernels {
   /// x [k] -> the bytes that linear() of the same instruction set reads. `prepared` holds
   /// prepared_bytes(k) and is 64-byte aligned.
   void (*prepare_activation)(const uint16_t* x, int64_t k, uint8_t* prepared) noexcept;
+  /// The same from codes of 8 bits.
+  void (*prepare_bytes)(const uint8_t* x, int64_t k, uint8_t* prepared) noexcept;
   /// Output channels [begin, end); begin is a multiple of 16, end too or the number of channels.
   void (*linear)(const LinearArgs& args, int64_t begin, int64_t end) noexcept;
+  /// The same with 4-bit weights.
+  void (*linear_int4)(const LinearArgs& args, int64_t begin, int64_t end) noexcept;
 
   void (*attention)(const AttentionArgs& args) noexcept;
   void (*matmul)(const MatmulArgs& args) noexcept;
@@ -65,6 +69,9 @@ struct Kernels {
 
 /// Bytes of one prepared row of k activations, a multiple of 64.
 int64_t prepared_bytes(int64_t k);
+
+/// Scratch memory that one linear_int4() call needs, a multiple of 64.
+int64_t int4_scratch_bytes(int64_t k);
 
 /// Scratch memory that one attention() call needs.
 size_t attention_scratch_bytes(int64_t head_dim, int64_t heads, int64_t rows, int64_t columns);

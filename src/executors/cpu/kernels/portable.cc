@@ -50,6 +50,9 @@ void linear(const LinearArgs& args, int64_t begin, int64_t end) noexcept {
   }
 }
 
+/// Weights are expanded even for one row.
+bool linear_int4_row(const LinearArgs&, int64_t, int64_t) { return false; }
+
 /// packed [depth / 4][4 groups][16][4]
 void pack_block(const uint8_t* source, int64_t stride, int64_t depth, int64_t width,
                 int64_t /*next*/, int8_t* packed, int32_t* sums) {
@@ -81,7 +84,9 @@ void dot_block(const uint8_t* prepared, const int8_t* packed, int64_t depth, int
 #include "executors/cpu/kernels/generic/attention.h"
 #include "executors/cpu/kernels/generic/elementwise.h"
 #include "executors/cpu/kernels/generic/hadamard.h"
+#include "executors/cpu/kernels/generic/linear_int4.h"
 #include "executors/cpu/kernels/generic/matmul.h"
+#include "executors/cpu/kernels/generic/prepare_bytes.h"
 #include "executors/cpu/kernels/generic/rms_norm.h"
 #include "executors/cpu/kernels/generic/rope.h"
 #include "executors/cpu/kernels/generic/softmax.h"

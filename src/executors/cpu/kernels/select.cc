@@ -3,6 +3,7 @@
 #include <string>
 
 #include "executors/cpu/kernels/generic/attention_scratch.h"
+#include "executors/cpu/kernels/generic/expand_int4.h"
 #include "executors/cpu/kernels/kernels.h"
 #include "executors/cpu/kernels/tables.h"
 #include "support/error.h"
@@ -34,6 +35,8 @@ const Kernels& choose() {
 }  // namespace
 
 int64_t prepared_bytes(int64_t k) { return round_up(2 * round_up(k, 4), 64); }
+
+int64_t int4_scratch_bytes(int64_t k) { return kExpandedChannels * round_up(k, 8); }
 
 size_t attention_scratch_bytes(int64_t head_dim, int64_t heads, int64_t rows, int64_t columns) {
   return static_cast<size_t>(AttentionScratch(nullptr, head_dim, heads, rows, columns).bytes());

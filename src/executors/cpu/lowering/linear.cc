@@ -9,7 +9,9 @@
 #include "executors/cpu/steps/linear_step.h"
 #include "executors/cpu/values.h"
 #include "executors/reference/integer.h"
+#include "graph/packed_int4.h"
 #include "graph/packed_weights.h"
+#include "graph/stored_bytes.h"
 
 namespace lathe {
 namespace {
@@ -41,9 +43,10 @@ LinearStep::Input input_rows(PlanBuilder& plan, const Node& node) {
   const int64_t k = plan.value(node.inputs[1]).shape[1];
   const int64_t rows = elements(x.shape) / k;
   const int32_t zero_point = x.encoding->zero_point;
+  const bool bytes = x.dtype == DType::u8;
   if (node.op == Op::linear) {
     const Place in = plan.dense(id);
-    return {in.buffer, in.offset, k, rows, k, zero_point};
+    return {in.buffer, in.offset, k, rows, k, bytes, zero_point};
   }
   const Shape& s = x.shape;  // [B, K, H, W]
   const Shape pixels{s[0], s[2], s[3]};
@@ -59,31 +62,30 @@ LinearStep::Input input_rows(PlanBuilder& plan, const Node& node) {
     in = plan.in_order(id, channels_last(s));
     found = row_strides();
   }
-  return {in.buffer, in.offset, rows == 1 ? k : found->front(), rows, k, zero_point};
+  return {in.buffer, in.offset, rows == 1 ? k : found->front(), rows, k, bytes, zero_point};
 }
 
-// Products multiply 16-bit codes. Bytes become such codes in front of them, and again bytes behind
-// them: the same numbers, as an encoding of scale 1 and zero point 0 has them.
+/// Where the step finds weights and their sums, in the constant that they are.
+void read_weights(PlanBuilder& plan, ValueId id, LinearStep::Output& output) {
+  const Value& weight = plan.value(id);
+  const std::byte* bytes = plan.constant_data(id);
+  output.channels = weight.shape[0];
+  output.weights = plan.constant_buffer(id);
+  if (weight.dtype == DType::i4) {
+    const Int4Matrix matrix = int4_matrix(weight);
+    output.weight_sums = int4_sums(bytes, matrix);
+    output.int4 =
+        LinearStep::Int4Layout{static_cast<int64_t>(int4_group_bytes(matrix)),
+                               static_cast<int64_t>(int4_factors_offset(matrix)), matrix.block};
+  } else {
+    output.weight_sums = packed_weight_sums(reinterpret_cast<const int8_t*>(bytes), output.channels,
+                                            weight.shape[1]);
+  }
+}
+
+// Products give 16-bit codes. Where bytes are wanted, they become bytes behind it: the same
+// numbers, as an encoding of scale 1 and zero point 0 has them.
 constexpr Affine kCodes{1.0f, 0};
-
-/// The rows of bytes at `bytes` as 16-bit codes, side by side.
-LinearStep::Input widened(PlanBuilder& plan, const LinearStep::Input& bytes) {
-  LinearStep::Input wide = bytes;
-  wide.buffer = plan.new_buffer(Buffer::Kind::arena, byte_size(DType::u16, {bytes.rows, bytes.k}));
-  wide.offset = 0;
-  wide.row_stride = bytes.k;
-  plan.emit(
-      make_step("widen",
-                [=](const Frame& frame) noexcept {
-                  for (int64_t row = 0; row < bytes.rows; ++row) {
-                    frame.kernels->requantize_u8_u16(
-                        frame.at<uint8_t>(bytes.buffer, bytes.offset + row * bytes.row_stride),
-                        frame.at<uint16_t>(wide.buffer, row * bytes.k), bytes.k, kCodes, kCodes);
-                  }
-                }),
-      {bytes.buffer, wide.buffer});
-  return wide;
-}
 
 /// The 16-bit codes `wide`, none above 255, as bytes.
 void emit_narrow(PlanBuilder& plan, BufferId wide, BufferId bytes, int64_t count) {
@@ -121,9 +123,12 @@ void multiply(PlanBuilder& plan, const LinearStep::Input& input, LinearStep::Out
   }
   const BufferId prepared =
       plan.new_buffer(Buffer::Kind::scratch, input.rows * prepared_bytes(input.k));
-  auto step = std::make_unique<LinearStep>(input, prepared);
+  const BufferId expanded =
+      plan.new_buffer(Buffer::Kind::scratch, plan.threads() * int4_scratch_bytes(input.k));
+  auto step = std::make_unique<LinearStep>(input, prepared, expanded);
   step->add(std::move(output));
-  plan.emit(std::move(step), {input.buffer, prepared, written}, output_only ? written : -1);
+  plan.emit(std::move(step), {input.buffer, prepared, expanded, written},
+            output_only ? written : -1);
 }
 
 }  // namespace
@@ -134,13 +139,9 @@ bool lower_linear(PlanBuilder& plan, const Node& node) {
   const Value& x = plan.value(node.inputs[0]);
   const Value& weight = plan.value(node.inputs[1]);
   const Value& y = plan.value(node.output());
-  LinearStep::Input input = input_rows(plan, node);
-  if (x.dtype == DType::u8) input = widened(plan, input);
+  const LinearStep::Input input = input_rows(plan, node);
   LinearStep::Output output;
-  output.channels = weight.shape[0];
-  output.weights = plan.packed_weights(node.inputs[1]);
-  output.weight_sums = packed_weight_sums(
-      reinterpret_cast<const int8_t*>(plan.data(output.weights)), output.channels, input.k);
+  read_weights(plan, node.inputs[1], output);
   if (node.inputs.size() == 3) {
     output.bias = reinterpret_cast<const int32_t*>(plan.constant_data(node.inputs[2]));
   }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "executors/cpu/expanded_weights.h"
 #include "executors/cpu/moved_place.h"
 #include "executors/cpu/steps/copy_step.h"
 #include "executors/cpu/values.h"
@@ -72,10 +71,7 @@ Place PlanBuilder::constant(ValueId id) {
 
 const std::byte* PlanBuilder::constant_data(ValueId id) { return data(constant(id).buffer); }
 
-BufferId PlanBuilder::packed_weights(ValueId id) {
-  if (value(id).dtype != DType::i4) return constant(id).buffer;
-  return add_buffer({.kind = Buffer::Kind::constant, .constant = expanded_weights(value(id))});
-}
+BufferId PlanBuilder::constant_buffer(ValueId id) { return constant(id).buffer; }
 
 const std::byte* PlanBuilder::data(BufferId constant) const {
   return plan_.buffers[at(constant)].constant.get();

@@ -31,10 +31,8 @@ class PlanBuilder {
   Place in_order(ValueId id, const Shape& strides);
   /// The bytes of a constant, from a multiple of 64 on.
   const std::byte* constant_data(ValueId id);
-  /// A buffer with packed weights of 8 bits: the constant itself, or what 4-bit weights expand to.
-  BufferId packed_weights(ValueId id);
-  /// The bytes of a buffer that holds a constant.
-  const std::byte* data(BufferId constant) const;
+  /// The buffer that holds them.
+  BufferId constant_buffer(ValueId id);
   /// The buffer of a graph input, whose strides are those of Frame::inputs.
   BufferId bound_input(ValueId id) const;
 
@@ -69,6 +67,7 @@ class PlanBuilder {
  private:
   int64_t bytes_of(ValueId id) const;
   BufferId add_buffer(Buffer buffer);
+  const std::byte* data(BufferId constant) const;
   Place constant(ValueId id);
   const GraphOutput* open_output(ValueId id) const;
   const GraphOutput* open_output_dense(ValueId id, Place where) const;

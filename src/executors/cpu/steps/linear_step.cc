@@ -8,43 +8,79 @@
 namespace lathe {
 namespace {
 
-int64_t blocks_of(int64_t channels) { return (channels + kPackedChannels - 1) / kPackedChannels; }
+int64_t groups_of(int64_t channels) { return (channels + kPackedChannels - 1) / kPackedChannels; }
 
 }  // namespace
 
 void LinearStep::add(Output output) {
-  blocks_ += blocks_of(output.channels);
+  const int64_t groups = groups_of(output.channels);
+  groups_ += groups;
+  weight_bytes_ += groups * group_bytes(output);
   outputs_.push_back(std::move(output));
 }
 
+int64_t LinearStep::group_bytes(const Output& output) const {
+  if (output.int4) return output.int4->group_bytes;
+  return static_cast<int64_t>(packed_weights_bytes(kPackedChannels, input_.k));
+}
+
 void LinearStep::run(const Frame& frame) const noexcept {
-  const uint16_t* x = frame.at<uint16_t>(input_.buffer, input_.offset);
+  prepare(frame);
+  constexpr int64_t kWorthwhile = 16 * 1024;
+  if (groups_ * kPackedChannels * input_.k * input_.rows < kWorthwhile) {
+    multiply(frame, 0, 0, groups_);
+    return;
+  }
+  const int team = frame.pool->size();
+  frame.pool->run([&](int member) {
+    multiply(frame, member, first_group(member, team), first_group(member + 1, team));
+  });
+}
+
+void LinearStep::prepare(const Frame& frame) const {
   auto* prepared = frame.at<uint8_t>(prepared_);
   const int64_t stride = prepared_bytes(input_.k);
   split_if_large(frame, input_.rows, input_.k, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      frame.kernels->prepare_activation(x + row * input_.row_stride, input_.k,
-                                        prepared + row * stride);
+      const int64_t at = input_.offset + row * input_.row_stride;
+      uint8_t* to = prepared + row * stride;
+      if (input_.bytes) {
+        frame.kernels->prepare_bytes(frame.at<uint8_t>(input_.buffer, at), input_.k, to);
+      } else {
+        frame.kernels->prepare_activation(frame.at<uint16_t>(input_.buffer, at), input_.k, to);
+      }
     }
   });
-  split_if_large(frame, blocks_, kPackedChannels * input_.k * input_.rows,
-                 [&](int64_t begin, int64_t end) { multiply(frame, begin, end); });
 }
 
-void LinearStep::multiply(const Frame& frame, int64_t first_block, int64_t last_block) const {
-  int64_t start = 0;  // first block of the output
+int64_t LinearStep::first_group(int member, int team) const {
+  int64_t left = weight_bytes_ * member / team;
+  int64_t group = 0;
   for (const Output& output : outputs_) {
-    const int64_t count = blocks_of(output.channels);
-    const int64_t begin = std::max(first_block - start, int64_t{0});
-    const int64_t end = std::min(last_block - start, count);
+    const int64_t groups = groups_of(output.channels);
+    const int64_t bytes = groups * group_bytes(output);
+    if (left < bytes) return group + left / group_bytes(output);
+    left -= bytes;
+    group += groups;
+  }
+  return group;
+}
+
+void LinearStep::multiply(const Frame& frame, int member, int64_t first_group,
+                          int64_t last_group) const {
+  int64_t start = 0;  // first group of the output
+  for (const Output& output : outputs_) {
+    const int64_t count = groups_of(output.channels);
+    const int64_t begin = std::max(first_group - start, int64_t{0});
+    const int64_t end = std::min(last_group - start, count);
     start += count;
     if (begin >= end) continue;
     LinearArgs args;
     args.prepared = frame.at<uint8_t>(prepared_);
     args.prepared_stride = prepared_bytes(input_.k);
+    args.bytes = input_.bytes;
     args.rows = input_.rows;
     args.k = input_.k;
-    args.weights = frame.at<int8_t>(output.weights);
     args.weight_sums = output.weight_sums;
     args.bias = output.bias;
     args.multiplier = output.multiplier.data();
@@ -54,8 +90,17 @@ void LinearStep::multiply(const Frame& frame, int64_t first_block, int64_t last_
     args.y_high = output.largest;
     args.y = frame.at<uint16_t>(output.y);
     args.y_stride = output.channels;
-    frame.kernels->linear(args, begin * kPackedChannels,
-                          std::min(end * kPackedChannels, output.channels));
+    const int64_t first = begin * kPackedChannels;
+    const int64_t last = std::min(end * kPackedChannels, output.channels);
+    if (output.int4) {
+      args.int4 = {frame.at<uint8_t>(output.weights), output.int4->group_bytes,
+                   output.int4->factors, output.int4->block,
+                   frame.at<int8_t>(expanded_, member * int4_scratch_bytes(input_.k))};
+      frame.kernels->linear_int4(args, first, last);
+    } else {
+      args.weights = frame.at<int8_t>(output.weights);
+      frame.kernels->linear(args, first, last);
+    }
   }
 }
 

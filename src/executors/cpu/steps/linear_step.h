@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "executors/cpu/frame.h"
@@ -17,11 +18,19 @@ class LinearStep final : public Step {
     int64_t row_stride = 0;  ///< elements
     int64_t rows = 0;
     int64_t k = 0;
+    bool bytes = false;  ///< codes of u8, not u16
     int32_t zero_point = 0;
     bool operator==(const Input&) const = default;
   };
+  /// How 4-bit weights lie; see Int4Weights.
+  struct Int4Layout {
+    int64_t group_bytes = 0;
+    int64_t factors = 0;
+    int64_t block = 0;
+  };
   struct Output {
     BufferId weights = -1;                 ///< packed, [channels, k]
+    std::optional<Int4Layout> int4;        ///< none: they have 8 bits
     const int32_t* weight_sums = nullptr;  ///< [channels]
     const int32_t* bias = nullptr;         ///< [channels], or null
     std::vector<double> multiplier;        ///< [channels]
@@ -31,23 +40,32 @@ class LinearStep final : public Step {
     BufferId y = -1;          ///< u16 [rows, channels]
   };
 
-  /// `prepared`: scratch of rows * prepared_bytes(k).
-  LinearStep(Input input, BufferId prepared) : input_(input), prepared_(prepared) {}
+  /// `prepared`: scratch of rows * prepared_bytes(k). `expanded`: scratch of int4_scratch_bytes(k)
+  /// for each thread.
+  LinearStep(Input input, BufferId prepared, BufferId expanded)
+      : input_(input), prepared_(prepared), expanded_(expanded) {}
 
   const Input& input() const { return input_; }
-  BufferId prepared() const { return prepared_; }
   void add(Output output);
 
   void run(const Frame& frame) const noexcept override;
   const char* name() const override { return "linear"; }
 
  private:
-  void multiply(const Frame& frame, int64_t first_block, int64_t last_block) const;
+  void prepare(const Frame& frame) const;
+  /// Where the share of a member begins, in groups of 16 channels of all outputs, by bytes of
+  /// weights.
+  int64_t first_group(int member, int team) const;
+  /// `member`: whose scratch memory to use.
+  void multiply(const Frame& frame, int member, int64_t first_group, int64_t last_group) const;
+  int64_t group_bytes(const Output& output) const;
 
   Input input_;
   BufferId prepared_;
+  BufferId expanded_;
   std::vector<Output> outputs_;
-  int64_t blocks_ = 0;  // groups of 16 channels in all outputs
+  int64_t groups_ = 0;        // of 16 channels, in all outputs
+  int64_t weight_bytes_ = 0;  // in all of them
 };
 
 }  // namespace lathe

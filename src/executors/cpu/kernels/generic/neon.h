@@ -128,6 +128,8 @@ void linear(const LinearArgs& args, int64_t begin, int64_t end) noexcept {
   }
 }
 
+bool linear_int4_row(const LinearArgs&, int64_t, int64_t) { return false; }
+
 /// 16 codes of row i as w, or zeros beyond `depth`; `width` of them count.
 inline uint8x16_t load_codes(const uint8_t* source, int64_t stride, int64_t i, int64_t depth,
                              int64_t width) {
@@ -185,7 +187,9 @@ void dot_block(const uint8_t* prepared, const int8_t* packed, int64_t depth, int
 #include "executors/cpu/kernels/generic/attention.h"
 #include "executors/cpu/kernels/generic/elementwise.h"
 #include "executors/cpu/kernels/generic/hadamard.h"
+#include "executors/cpu/kernels/generic/linear_int4.h"
 #include "executors/cpu/kernels/generic/matmul.h"
+#include "executors/cpu/kernels/generic/prepare_bytes.h"
 #include "executors/cpu/kernels/generic/rms_norm.h"
 #include "executors/cpu/kernels/generic/rope.h"
 #include "executors/cpu/kernels/generic/softmax.h"

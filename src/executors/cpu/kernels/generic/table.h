@@ -10,7 +10,9 @@ constexpr Kernels make_table(Isa isa) {
   return Kernels{
       .isa = isa,
       .prepare_activation = prepare_activation,
+      .prepare_bytes = prepare_bytes,
       .linear = linear,
+      .linear_int4 = linear_int4,
       .attention = attention,
       .matmul = matmul,
       .rms_norm = rms_norm,

@@ -15,6 +15,10 @@ constexpr int32_t kPreparedOffset = 32768;
 /// Products of 16 by 8 bits reach 2^22: this many sum without overflow.
 constexpr int64_t kSafeDepth = 508;
 
+/// A sum of one byte plane grows by at most 255 * 128 per element: this many lines of 8 columns fit
+/// int32.
+constexpr int64_t kSafeLines = 65536 / 8;
+
 /// How far ahead of their use weights are fetched from memory, in bytes.
 constexpr int64_t kPrefetch = 1536;
 
@@ -99,8 +103,127 @@ void linear(const LinearArgs& args, int64_t begin, int64_t end) noexcept {
   }
 }
 
-/// Products want weights of 16 bits, so expanding them to 8 first is little on top.
-bool linear_int4_row(const LinearArgs&, int64_t, int64_t) { return false; }
+// One row times 4-bit weights. Products of a byte with a code of 4 bits are small enough for the
+// byte instruction (vpmaddubsw): 8 sums of two of them stay within 2 * 8 * 255 * 8 < 2^15. So codes
+// are multiplied with both byte planes of x, and widened (vpmaddwd) every 8 times four columns, by
+// the factor of their block.
+
+/// Lines of 8 columns that 16-bit sums hold.
+constexpr int64_t kRunLines = 4;
+
+/// A prepared row of int16 [k] as [k / 4][4 high bytes, 4 low bytes] of the codes, unsigned.
+void split_planes(const uint8_t* prepared, int64_t k, uint8_t* planes) {
+  const __m128i order = _mm_setr_epi8(1, 3, 5, 7, 0, 2, 4, 6, 9, 11, 13, 15, 8, 10, 12, 14);
+  const __m128i flip = _mm_set1_epi16(-32768);
+  for (int64_t i = 0; i < k; i += 8) {
+    const __m128i x = _mm_load_si128(reinterpret_cast<const __m128i*>(prepared + 2 * i));
+    _mm_store_si128(reinterpret_cast<__m128i*>(planes + 2 * i),
+                    _mm_shuffle_epi8(_mm_xor_si128(x, flip), order));
+  }
+}
+
+inline __m256i broadcast4(const uint8_t* bytes) {
+  int32_t quad;
+  __builtin_memcpy(&quad, bytes, sizeof(quad));
+  return _mm256_set1_epi32(quad);
+}
+
+/// The factors of 16 channels, each for the two 16-bit sums of its channel.
+inline void load_factors(const uint8_t* nibbles, __m256i* factors) {
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(nibbles));
+  const __m128i mask = _mm_set1_epi8(15);
+  const __m128i in_order =
+      _mm_unpacklo_epi8(_mm_and_si128(bytes, mask), _mm_and_si128(_mm_srli_epi16(bytes, 4), mask));
+  const __m128i one_more = _mm_add_epi8(in_order, _mm_set1_epi8(1));
+  factors[0] = _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(one_more, one_more));
+  factors[1] = _mm256_cvtepu8_epi16(_mm_unpackhi_epi8(one_more, one_more));
+}
+
+/// Sums of two columns each, of 8 channels in either register, for both planes.
+struct Run {
+  __m256i high[2] = {};
+  __m256i low[2] = {};
+
+  void add(const uint8_t* planes, const uint8_t* line) {
+    const __m128i table = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1);
+    const __m256i codes = _mm256_broadcastsi128_si256(table);
+    const __m256i mask = _mm256_set1_epi8(15);
+    for (int half = 0; half < 2; ++half) {
+      const __m256i bytes = _mm256_load_si256(reinterpret_cast<const __m256i*>(line + half * 32));
+      const __m256i first = _mm256_shuffle_epi8(codes, _mm256_and_si256(bytes, mask));
+      const __m256i second =
+          _mm256_shuffle_epi8(codes, _mm256_and_si256(_mm256_srli_epi16(bytes, 4), mask));
+      add(high[half], planes, first);
+      add(low[half], planes + 4, first);
+      add(high[half], planes + 8, second);
+      add(low[half], planes + 12, second);
+    }
+  }
+
+ private:
+  static void add(__m256i& sums, const uint8_t* quad, __m256i codes) {
+    sums = _mm256_add_epi16(sums, _mm256_maddubs_epi16(broadcast4(quad), codes));
+  }
+};
+
+/// total[16] += 256 * high + low
+inline void add_planes(const Sums* high, const Sums* low, double* total) {
+  for (int half = 0; half < 2; ++half) {
+    for (int quarter = 0; quarter < 2; ++quarter) {
+      const auto part = [&](Sums sums) {
+        return _mm256_cvtepi32_pd(quarter == 0 ? _mm256_castsi256_si128((__m256i)sums)
+                                               : _mm256_extracti128_si256((__m256i)sums, 1));
+      };
+      double* to = total + half * 8 + quarter * 4;
+      const __m256d sum =
+          _mm256_add_pd(_mm256_mul_pd(part(high[half]), _mm256_set1_pd(256.0)), part(low[half]));
+      _mm256_store_pd(to, _mm256_add_pd(_mm256_load_pd(to), sum));
+    }
+  }
+}
+
+bool linear_int4_row(const LinearArgs& args, int64_t begin, int64_t end) {
+  const Int4Weights& weights = args.int4;
+  // Columns that are widened together have one factor.
+  if (weights.block % 16 != 0) return false;
+  const int64_t run_lines =
+      weights.block == 0 || weights.block % (8 * kRunLines) == 0 ? kRunLines : 2;
+  const int64_t lines = (args.k + 7) / 8;
+  auto* planes = reinterpret_cast<uint8_t*>(weights.scratch);
+  split_planes(args.prepared, args.k, planes);
+  for (int64_t n = begin; n < end; n += 16) {
+    const uint8_t* codes = weights.groups + n / 16 * weights.group_bytes;
+    const uint8_t* next_factors = codes + weights.factors;
+    __m256i factors[2] = {_mm256_set1_epi16(1), _mm256_set1_epi16(1)};
+    int64_t block_end = weights.block == 0 ? lines : 0;
+    alignas(32) double total[16] = {};
+    for (int64_t at = 0; at < lines; at += kSafeLines) {
+      const int64_t stop = smaller(lines, at + kSafeLines);
+      Sums high[2] = {};
+      Sums low[2] = {};
+      for (int64_t i = at; i < stop; i += run_lines) {
+        if (i >= block_end) {
+          load_factors(next_factors, factors);
+          next_factors += 8;
+          block_end += weights.block / 8;
+        }
+        Run run;
+        const int64_t run_end = smaller(stop, i + run_lines);
+        for (int64_t line = i; line < run_end; ++line) {
+          _mm_prefetch(reinterpret_cast<const char*>(codes + line * 64 + kPrefetch), _MM_HINT_T0);
+          run.add(planes + line * 16, codes + line * 64);
+        }
+        for (int half = 0; half < 2; ++half) {
+          high[half] += (Sums)_mm256_madd_epi16(run.high[half], factors[half]);
+          low[half] += (Sums)_mm256_madd_epi16(run.low[half], factors[half]);
+        }
+      }
+      add_planes(high, low, total);
+    }
+    finish_group(total, channel_group(args, n, 0), args, args.y + n);
+  }
+  return true;
+}
 
 /// 16 codes of row i, or zeros (as w) beyond `depth`; `width` of them count.
 inline __m128i load_codes(const uint8_t* source, int64_t stride, int64_t i, int64_t depth,

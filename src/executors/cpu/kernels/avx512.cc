@@ -293,32 +293,32 @@ inline void dot_lines(const uint8_t* x, const uint8_t* codes, int64_t lines, Sum
   }
 }
 
-template <int kPlanes>
+/// kBlockLines: lines that share factors; 0: there are no factors.
+template <int kPlanes, int kBlockLines>
 void linear_int4_groups(const LinearArgs& args, int64_t begin, int64_t end) {
   const Int4Weights& weights = args.int4;
-  const int64_t block = weights.block == 0 ? kSafeDepth : weights.block;
-  const int64_t safe = kSafeDepth / block * block;
   for (int64_t n = begin; n < end; n += 16) {
     const uint8_t* codes = weights.groups + n / 16 * weights.group_bytes;
     const uint8_t* factors = codes + weights.factors;
     __m512d total[2] = {};
-    for (int64_t at = 0; at < args.k; at += safe) {
-      const int64_t stop = smaller(args.k, at + safe);
+    for (int64_t at = 0; at < args.k; at += kSafeDepth) {
+      const int64_t lines = (smaller(args.k - at, kSafeDepth) + 7) / 8;
+      const uint8_t* x = args.prepared + kPlanes * at;
       Sums high = {};
       Sums low = {};
-      for (int64_t i = at; i < stop; i += block) {
-        const int64_t lines = (smaller(block, stop - i) + 7) / 8;
-        Sums block_high = {};
-        Sums block_low = {};
-        dot_lines<kPlanes>(args.prepared + kPlanes * i, codes + i * 8, lines, &block_high,
-                           &block_low);
-        if (weights.block != 0) {
-          const Sums factor = load_factors(factors + i / block * 8);
-          block_high *= factor;
-          block_low *= factor;
+      if constexpr (kBlockLines == 0) {
+        dot_lines<kPlanes>(x, codes + at * 8, lines, &high, &low);
+      } else {
+        for (int64_t i = 0; i < lines; i += kBlockLines) {
+          Sums block_high = {};
+          Sums block_low = {};
+          dot_lines<kPlanes>(x + kPlanes * 8 * i, codes + at * 8 + i * 64, kBlockLines, &block_high,
+                             &block_low);
+          const Sums factor = load_factors(factors);
+          factors += 8;
+          high = plus(high, block_high * factor);
+          low = plus(low, block_low * factor);
         }
-        high = plus(high, block_high);
-        low = plus(low, block_low);
       }
       add_planes(high, low, total);
     }
@@ -326,14 +326,29 @@ void linear_int4_groups(const LinearArgs& args, int64_t begin, int64_t end) {
   }
 }
 
-bool linear_int4_row(const LinearArgs& args, int64_t begin, int64_t end) {
-  if (args.int4.block % 8 != 0 || args.int4.block > kSafeDepth) return false;
-  if (args.bytes) {
-    linear_int4_groups<kOnePlane>(args, begin, end);
-  } else {
-    linear_int4_groups<kBothPlanes>(args, begin, end);
+template <int kPlanes>
+bool linear_int4_planes(const LinearArgs& args, int64_t begin, int64_t end) {
+  switch (args.int4.block) {
+    case 0:
+      linear_int4_groups<kPlanes, 0>(args, begin, end);
+      return true;
+    case 16:
+      linear_int4_groups<kPlanes, 2>(args, begin, end);
+      return true;
+    case 32:
+      linear_int4_groups<kPlanes, 4>(args, begin, end);
+      return true;
+    case 64:
+      linear_int4_groups<kPlanes, 8>(args, begin, end);
+      return true;
+    default:
+      return false;
   }
-  return true;
+}
+
+bool linear_int4_row(const LinearArgs& args, int64_t begin, int64_t end) {
+  return args.bytes ? linear_int4_planes<kOnePlane>(args, begin, end)
+                    : linear_int4_planes<kBothPlanes>(args, begin, end);
 }
 
 /// packed [depth / 4][4 registers][64]: interleaving within 128-bit lanes leaves columns 16 L + 4 j

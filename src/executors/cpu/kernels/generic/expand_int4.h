@@ -13,20 +13,34 @@ constexpr int64_t kExpandedChannels = 32;
 constexpr int64_t kInt4Line = 64;      ///< bytes: 16 channels by 8 columns
 constexpr int64_t kInt4LineDepth = 8;  ///< columns
 
-/// The factors of 16 channels in one block, as many times as a line of 8-bit weights has columns.
-inline void read_factors(const uint8_t* nibbles, int8_t* factors) {
-  for (int64_t c = 0; c < 16; ++c) {
-    const int32_t nibble = c % 2 == 0 ? nibbles[c / 2] & 15 : nibbles[c / 2] >> 4;
-    for (int64_t j = 0; j < 4; ++j) factors[c * 4 + j] = static_cast<int8_t>(nibble + 1);
+/// The 8 factors less one in every 32 bits of a block's nibbles, for two 16-bit lanes each: those
+/// of a channel by four columns of bytes.
+inline void read_factors(const uint8_t* nibbles, uint16_t* factors) {
+  uint64_t all = 0;
+  __builtin_memcpy(&all, nibbles, sizeof(all));
+  for (int lane = 0; lane < 32; ++lane) {
+    factors[lane] = static_cast<uint16_t>((all >> (lane / 2 * 4) & 15) + 1);
   }
 }
 
-/// out[64] = codes in the low (or high) nibbles of a line, times their factors.
+/// Two bytes of memory that is written and read as bytes elsewhere.
+using BytePair = uint16_t __attribute__((may_alias));
+
+/// The bytes of 64 weights, out of the low (or high) nibbles of a line. Two bytes are computed in
+/// one 16-bit lane: a nibble moved to its top and back is the code with its sign, and of a product
+/// the lower byte is the weight, since weights have 8 bits.
 template <bool kHigh>
-inline void expand_half_line(const uint8_t* line, const int8_t* factors, int8_t* out) {
-  for (int64_t i = 0; i < kInt4Line; ++i) {
-    const auto shifted = static_cast<int8_t>(kHigh ? line[i] : line[i] << 4);
-    out[i] = static_cast<int8_t>((shifted >> 4) * factors[i]);
+inline void expand_half_line(const uint8_t* line, const uint16_t* factors, int8_t* out) {
+  const auto* from = reinterpret_cast<const BytePair*>(line);
+  auto* to = reinterpret_cast<BytePair*>(out);
+  LATHE_INDEPENDENT_ITERATIONS
+  for (int lane = 0; lane < 32; ++lane) {
+    const uint16_t pair = from[lane];
+    const auto first = static_cast<int16_t>(pair << (kHigh ? 8 : 12));
+    const auto second = static_cast<int16_t>(kHigh ? pair : pair << 4);
+    const auto low = static_cast<uint16_t>((first >> 12) * factors[lane]);
+    const auto high = static_cast<uint16_t>((second >> 12) * factors[lane]);
+    to[lane] = static_cast<uint16_t>((low & 255) | (high << 8));
   }
 }
 
@@ -34,11 +48,15 @@ inline void expand_half_line(const uint8_t* line, const int8_t* factors, int8_t*
 inline void expand_int4_group(const Int4Weights& weights, int64_t group, int64_t k,
                               int8_t* packed) {
   const uint8_t* source = weights.groups + group * weights.group_bytes;
-  alignas(64) int8_t factors[kInt4Line];
-  for (int8_t& factor : factors) factor = 1;
+  const uint8_t* next = source + weights.factors;
+  alignas(64) uint16_t factors[32];
+  for (uint16_t& factor : factors) factor = 1;
+  int64_t block_end = weights.block == 0 ? k : 0;
   const auto enter = [&](int64_t column) {
-    if (weights.block == 0 || column % weights.block != 0) return;
-    read_factors(source + weights.factors + column / weights.block * 8, factors);
+    if (column < block_end) return;
+    read_factors(next, factors);
+    next += 8;
+    block_end += weights.block;
   };
   for (int64_t i = 0; i < k; i += kInt4LineDepth) {
     const uint8_t* line = source + i * (kInt4Line / kInt4LineDepth);

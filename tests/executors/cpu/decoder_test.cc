@@ -34,7 +34,7 @@ TEST(CpuDecoder, IsTheStepsThatItWasPlannedFor) {
                           "linear",        // query, key and value
                           "requantize",    // v_new
                           "rope", "rope",  // query, k_new
-                          "attention", "linear", "add", "rms_norm",
+                          "mask_columns", "attention", "linear", "add", "rms_norm",
                           "linear",  // gate and up
                           "silu_mul", "linear", "add", "rms_norm", "linear"));
 }
@@ -45,8 +45,8 @@ TEST(CpuDecoder, CopiesNothingButWhatTheCallerWantsInAnotherOrder) {
               ElementsAre("embedding", "embedding", "embedding", "rms_norm", "linear", "requantize",
                           "copy",                  // v_new [1, Hkv, AR, D]
                           "rope", "rope", "copy",  // k_new [1, Hkv, D, AR]
-                          "attention", "linear", "add", "rms_norm", "linear", "silu_mul", "linear",
-                          "add", "rms_norm", "linear"));
+                          "mask_columns", "attention", "linear", "add", "rms_norm", "linear",
+                          "silu_mul", "linear", "add", "rms_norm", "linear"));
 }
 
 TEST(CpuDecoder, IsWithinTheToleranceOfTheReference) {

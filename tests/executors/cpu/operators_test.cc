@@ -241,17 +241,6 @@ TEST(CpuOperators, LinearOfSixteenBitWeights) {
   expect_as_reference(graph, kEqual);
 }
 
-TEST(CpuOperators, WeightsOfFourBitsAreReadWhereTheyLie) {
-  CodeGraph graph = one_node("aten.linear(%x, %w)", "const %w : i4[20, 24]<per channel 0>\n");
-  const auto weights = [&](const Plan& plan) {
-    const auto found =
-        std::find_if(plan.buffers.begin(), plan.buffers.end(),
-                     [](const Buffer& buffer) { return buffer.kind == Buffer::Kind::constant; });
-    return found->constant.get();
-  };
-  EXPECT_EQ(weights(lower(graph.graph(), 1)), weights(lower(graph.graph(), 2)));
-}
-
 TEST(CpuOperators, LinearFromAndToBytes) {
   CodeGraph from = one_node("aten.linear(%b, %w) : u16[3, 20]<0.001, 32768>",
                             "input %b : u8[3, 24]<0.02, 100>\nconst %w : i8[20, 24]<0.005, 0>\n");

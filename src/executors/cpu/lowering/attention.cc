@@ -28,6 +28,17 @@ AttentionEncodings attention_encodings(const PlanBuilder& plan, const AttentionP
   return e;
 }
 
+/// The buffer with the columns that a mask leaves: one step for all layers.
+BufferId mask_columns(PlanBuilder& plan, ValueId mask, int64_t rows, int64_t context) {
+  BufferId& columns = plan.mask_columns(mask);
+  if (columns < 0) {
+    columns = plan.new_buffer(Buffer::Kind::arena, sizeof(MaskColumns));
+    const BufferId input = plan.bound_input(mask);
+    plan.emit(make_mask_columns_step(input, rows, context, columns), {input, columns});
+  }
+  return columns;
+}
+
 }  // namespace
 
 void lower_attention(PlanBuilder& plan, const AttentionPattern& pattern) {
@@ -53,12 +64,13 @@ void lower_attention(PlanBuilder& plan, const AttentionPattern& pattern) {
   spec.new_values = new_values.buffer;
   spec.new_values_offset = new_values.offset;
   spec.mask = plan.bound_input(pattern.mask);
+  spec.columns = mask_columns(plan, pattern.mask, spec.rows, spec.context);
   spec.encodings = attention_encodings(plan, pattern);
   spec.out = plan.new_buffer(Buffer::Kind::arena, byte_size(DType::u16, shape));
   spec.scratch = plan.new_buffer(Buffer::Kind::scratch,
                                  static_cast<int64_t>(spec.scratch_bytes()) * plan.threads());
   plan.emit(std::make_unique<AttentionStep>(spec),
-            {spec.query, spec.new_keys, spec.new_values, spec.out, spec.scratch});
+            {spec.query, spec.new_keys, spec.new_values, spec.columns, spec.out, spec.scratch});
   plan.define_at(pattern.result,
                  {spec.out, 0, {elements(shape), spec.head_dim, spec.heads * spec.head_dim, 1}});
 }

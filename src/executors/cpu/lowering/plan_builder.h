@@ -36,6 +36,9 @@ class PlanBuilder {
   /// The buffer of a graph input, whose strides are those of Frame::inputs.
   BufferId bound_input(ValueId id) const;
 
+  /// What lower_attention() has computed from a mask for all layers: the buffer, or -1 before.
+  BufferId& mask_columns(ValueId mask) { return mask_columns_.try_emplace(mask, -1).first->second; }
+
   /// Dense memory for what the next step computes: the caller's, where the value is an output.
   BufferId define(ValueId id);
   /// Memory for what the next step computes in the order of `strides`, which fill it: the caller's,
@@ -81,6 +84,7 @@ class PlanBuilder {
   std::vector<std::optional<Place>> places_;           // by ValueId
   std::unordered_map<ValueId, BufferId> inputs_;       // as bound
   std::unordered_map<std::string, BufferId> outputs_;  // by name
+  std::unordered_map<ValueId, BufferId> mask_columns_;
   Plan plan_;
 };
 

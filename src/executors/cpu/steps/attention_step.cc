@@ -1,30 +1,14 @@
 #include "executors/cpu/steps/attention_step.h"
 
 #include <algorithm>
-#include <array>
 
 namespace lathe {
 namespace {
 
 // Rows that share one reading of keys and values.
 constexpr int64_t kRowBlock = 8;
-// A causal mask has two ranges: the filled part of the cache and the new tokens.
-constexpr int64_t kMaxRanges = 8;
 
 }  // namespace
-
-/// The columns that the mask leaves.
-struct AttentionStep::Columns {
-  std::array<ColumnRange, kMaxRanges> ranges;
-  int64_t count = 0;
-  int64_t total() const {
-    int64_t sum = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      sum += ranges[static_cast<size_t>(i)].end - ranges[static_cast<size_t>(i)].begin;
-    }
-    return sum;
-  }
-};
 
 size_t AttentionStep::Spec::scratch_bytes() const {
   const size_t bytes =
@@ -33,10 +17,7 @@ size_t AttentionStep::Spec::scratch_bytes() const {
 }
 
 void AttentionStep::run(const Frame& frame) const noexcept {
-  const TensorView& mask = frame.inputs[static_cast<size_t>(spec_.mask)];
-  Columns columns;
-  columns.count = active_columns(mask.as<uint16_t>(), spec_.rows, mask.strides[2], spec_.context,
-                                 columns.ranges.data(), kMaxRanges);
+  const MaskColumns& columns = *frame.at<MaskColumns>(spec_.columns);
   const int64_t blocks = (spec_.rows + kRowBlock - 1) / kRowBlock;
   const int64_t units = blocks * spec_.heads;
   // Two products a column and dimension.
@@ -52,8 +33,8 @@ void AttentionStep::run(const Frame& frame) const noexcept {
   });
 }
 
-void AttentionStep::attend(const Frame& frame, const Columns& columns, int member, int64_t begin,
-                           int64_t end) const {
+void AttentionStep::attend(const Frame& frame, const MaskColumns& columns, int member,
+                           int64_t begin, int64_t end) const {
   const TensorView& mask = frame.inputs[static_cast<size_t>(spec_.mask)];
   const TensorView& past_keys = frame.inputs[static_cast<size_t>(spec_.past_keys)];
   const TensorView& past_values = frame.inputs[static_cast<size_t>(spec_.past_values)];

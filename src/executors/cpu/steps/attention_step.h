@@ -1,8 +1,7 @@
 #pragma once
 
-#include <vector>
-
 #include "executors/cpu/frame.h"
+#include "executors/cpu/steps/mask_columns.h"
 
 namespace lathe {
 
@@ -26,6 +25,7 @@ class AttentionStep final : public Step {
     BufferId new_values = -1;  ///< u8 [1, Hkv, AR, D], dense
     int64_t new_values_offset = 0;
     BufferId mask = -1;     ///< input u16 [1, 1, AR, CL]
+    BufferId columns = -1;  ///< MaskColumns of that mask
     BufferId out = -1;      ///< u16 [AR, H, D], dense
     BufferId scratch = -1;  ///< threads * scratch_bytes()
     AttentionEncodings encodings;
@@ -37,9 +37,8 @@ class AttentionStep final : public Step {
   const char* name() const override { return "attention"; }
 
  private:
-  struct Columns;
   /// Work units [begin, end): a unit is one query head of one block of rows.
-  void attend(const Frame& frame, const Columns& columns, int member, int64_t begin,
+  void attend(const Frame& frame, const MaskColumns& columns, int member, int64_t begin,
               int64_t end) const;
 
   Spec spec_;

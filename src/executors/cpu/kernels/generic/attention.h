@@ -21,7 +21,6 @@ namespace lathe {
 namespace {
 
 constexpr float kMinusInfinity = -__builtin_inff();
-constexpr Affine kProbability{1.0f / 65536.0f, 0};
 
 /// Columns of the scores, or of a head, that one block of packed keys or values covers.
 struct Piece {
@@ -61,13 +60,14 @@ inline void for_each_lane_span(const ColumnRange* ranges, int64_t count, const W
 }
 
 /// From raw dot products to scaled scores, and those to what `finish(scaled, i)` makes of them.
+/// raw, sums and scores [round_up(count, kLanes)].
 template <typename Finish>
-inline void scale_scores(const int32_t* raw, const int32_t* sums, int64_t count,
-                         const AttentionEncodings& e, float* scores, const Finish& finish) {
+inline void scale_lanes(const int32_t* raw, const int32_t* sums, int64_t count,
+                        const AttentionEncodings& e, float* scores, const Finish& finish) {
   const double low = -e.scores.zero_point;
   const double high = kCodeMax - e.scores.zero_point;
   const uint32_t shift = static_cast<uint32_t>(kPreparedOffset - e.q_zero_point);
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < round_up(count, kLanes); ++i) {
     const int32_t sum = static_cast<int32_t>(static_cast<uint32_t>(raw[i]) +
                                              shift * static_cast<uint32_t>(sums[i]));
     const double steps = round_even(limit(sum * e.score_multiplier, low, high));
@@ -75,6 +75,43 @@ inline void scale_scores(const int32_t* raw, const int32_t* sums, int64_t count,
     scores[i] = finish(encode_steps(score * e.scalar, e.scaled, kCodeMax) * e.scaled.scale, i);
   }
 }
+
+/// The same for `count` scores only.
+template <typename Finish>
+inline void scale_scores(const int32_t* raw, const int32_t* sums, int64_t count,
+                         const AttentionEncodings& e, float* scores, const Finish& finish) {
+  if (count % kLanes == 0) {
+    scale_lanes(raw, sums, count, e, scores, finish);
+    return;
+  }
+  alignas(64) float lanes[kBlock];
+  scale_lanes(raw, sums, count, e, lanes, finish);
+  std::memcpy(scores, lanes, static_cast<size_t>(count) * sizeof(float));
+}
+
+/// What adds the mask to the scores of a piece. Lanes beyond its end add 0.
+class MaskSum {
+ public:
+  MaskSum(const uint16_t* mask, int64_t count, const AttentionEncodings& e)
+      : mask_(mask), encodings_(e) {
+    if (count % kLanes == 0) return;
+    std::memset(lanes_, 0, sizeof(lanes_));
+    std::memcpy(lanes_, mask, static_cast<size_t>(count) * sizeof(uint16_t));
+    mask_ = lanes_;
+  }
+  MaskSum(const MaskSum&) = delete;
+  MaskSum& operator=(const MaskSum&) = delete;
+
+  float operator()(float scaled, int64_t i) const {
+    const float sum = scaled + decode(mask_[i], encodings_.mask);
+    return encode_steps(sum, encodings_.masked, kCodeMax) * encodings_.masked.scale;
+  }
+
+ private:
+  const uint16_t* mask_;
+  const AttentionEncodings& encodings_;
+  alignas(64) uint16_t lanes_[kBlock];
+};
 
 /// The largest value a masked score can have where the mask code is 0. Every step of the chain is
 /// monotone, so this is the chain at the upper end of `scaled`.
@@ -118,8 +155,8 @@ class Attention {
 
   int64_t columns() const { return args_.past.columns + args_.fresh.columns; }
 
-  /// Scores of `ranges`, as finish(row, first column) makes a function of (scaled score, offset)
-  /// for scale_scores(). What fills up their lanes is -infinity.
+  /// Scores of `ranges`, as finish(row, piece) makes a function of (scaled score, offset) for
+  /// scale_scores(). What fills up their lanes is -infinity.
   template <typename Finish>
   void score(const ColumnRange* ranges, int64_t count, const Finish& finish) {
     for_each_vector([&](int64_t v, int64_t, int64_t) {
@@ -137,7 +174,7 @@ class Attention {
         ranges, count,
         [&](const Piece& piece, int64_t v, int64_t row, const int32_t* raw, const int32_t* sums) {
           scale_scores(raw, sums, piece.count, args_.encodings, scratch_.scores(v) + piece.column,
-                       finish(row, piece.column));
+                       finish(row, piece));
         });
   }
 
@@ -156,35 +193,32 @@ class Attention {
     });
   }
 
-  /// The score of `ranges` that choose(a, b) prefers to all others; `worst` where there is none.
-  template <typename Choose>
-  float extreme(int64_t v, const ColumnRange* ranges, int64_t count, float worst,
-                const Choose& choose) {
-    float lanes[kLanes];
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = worst;
+  float highest(int64_t v, const ColumnRange* ranges, int64_t count) {
     const float* scores = scratch_.scores(v);
+    float best = kMinusInfinity;
     for_each_lane_span(ranges, count, [&](int64_t begin, int64_t end) {
-      for (int64_t c = begin; c < end; c += kLanes) {
-        for (int lane = 0; lane < kLanes; ++lane) {
-          lanes[lane] = choose(scores[c + lane], lanes[lane]);
-        }
-      }
+      float span = best;
+      LATHE_REDUCTION(max, span)
+      for (int64_t c = begin; c < end; ++c) span = scores[c] > span ? scores[c] : span;
+      best = span;
     });
-    float best = worst;
-    for (int lane = 0; lane < kLanes; ++lane) best = choose(lanes[lane], best);
     return best;
   }
 
-  float highest(int64_t v, const ColumnRange* ranges, int64_t count) {
-    return extreme(v, ranges, count, kMinusInfinity,
-                   [](float a, float b) { return a > b ? a : b; });
-  }
-
   float lowest(int64_t v, const ColumnRange* ranges, int64_t count) {
-    return extreme(v, ranges, count, -kMinusInfinity, [](float a, float b) {
-      const float score = a > kMinusInfinity ? a : b;  // not what fills up lanes
-      return score < b ? score : b;
+    const float* scores = scratch_.scores(v);
+    float best = -kMinusInfinity;
+    for_each_lane_span(ranges, count, [&](int64_t begin, int64_t end) {
+      float span = best;
+      LATHE_REDUCTION(min, span)
+      for (int64_t c = begin; c < end; ++c) {
+        // -infinity fills up lanes.
+        const float score = scores[c] > kMinusInfinity ? scores[c] : -kMinusInfinity;
+        span = score < span ? score : span;
+      }
+      best = span;
     });
+    return best;
   }
 
   // --- the mask is added
@@ -192,11 +226,8 @@ class Attention {
   /// Masked scores of `ranges` and their maximum per vector.
   void score_summed(const ColumnRange* ranges, int64_t count) {
     const AttentionEncodings& e = args_.encodings;
-    score(ranges, count, [&](int64_t row, int64_t column) {
-      const uint16_t* mask = args_.mask + row * args_.mask_stride + column;
-      return [mask, &e](float scaled, int64_t i) {
-        return encode_steps(scaled + decode(mask[i], e.mask), e.masked, kCodeMax) * e.masked.scale;
-      };
+    score(ranges, count, [&](int64_t row, const Piece& piece) {
+      return MaskSum(args_.mask + row * args_.mask_stride + piece.column, piece.count, e);
     });
     for_each_vector([&](int64_t v, int64_t, int64_t) {
       *scratch_.maximum(v) = highest(v, ranges, count);
@@ -243,7 +274,7 @@ class Attention {
   /// Scores of all columns, the masked ones replaced, and their maximum per vector.
   void score_replaced() {
     const ColumnRange all{0, columns()};
-    score(&all, 1, [](int64_t, int64_t) { return AsItIs{}; });
+    score(&all, 1, [](int64_t, const Piece&) { return AsItIs{}; });
     for_each_vector([&](int64_t v, int64_t, int64_t row) {
       const float masked = lowest(v, &all, 1) - args_.encodings.below;
       replace_masked(v, row, all, masked);
@@ -258,7 +289,7 @@ class Attention {
   bool score_attended() {
     const ColumnRange* ranges = args_.active;
     const int64_t count = args_.active_count;
-    score(ranges, count, [](int64_t, int64_t) { return AsItIs{}; });
+    score(ranges, count, [](int64_t, const Piece&) { return AsItIs{}; });
     bool negligible = true;
     for_each_vector([&](int64_t v, int64_t, int64_t row) {
       const float minimum = lowest(v, ranges, count);
@@ -281,7 +312,7 @@ class Attention {
           exp_f32(*scratch_.minimum(v) - args_.encodings.below - *scratch_.maximum(v));
       *scratch_.skipped_sum(v) *= softmax_term(term);
       // The sum that it is divided by is at least 1.
-      complete = complete && encode_u16(term, kProbability) == 0;
+      complete = complete && encode_probability(term) == 0;
     });
     return complete;
   }
@@ -298,19 +329,13 @@ class Attention {
           &gap, 1,
           [&](const Piece& piece, int64_t v, int64_t, const int32_t* raw, const int32_t* sums) {
             alignas(64) float scores[kBlock];
-            for (int64_t c = piece.count; c < kBlock; ++c) scores[c] = -kMinusInfinity;
             scale_scores(raw, sums, piece.count, args_.encodings, scores, AsItIs{});
-            float lanes[kLanes];
-            for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = *scratch_.minimum(v);
-            for (int64_t c = 0; c < kBlock; c += kLanes) {
-              for (int lane = 0; lane < kLanes; ++lane) {
-                lanes[lane] = scores[c + lane] < lanes[lane] ? scores[c + lane] : lanes[lane];
-              }
+            float minimum = *scratch_.minimum(v);
+            LATHE_REDUCTION(min, minimum)
+            for (int64_t c = 0; c < piece.count; ++c) {
+              minimum = scores[c] < minimum ? scores[c] : minimum;
             }
-            for (int lane = 1; lane < kLanes; ++lane) {
-              lanes[0] = lanes[lane] < lanes[0] ? lanes[lane] : lanes[0];
-            }
-            *scratch_.minimum(v) = lanes[0];
+            *scratch_.minimum(v) = minimum;
           });
     }
   }
@@ -322,16 +347,19 @@ class Attention {
     float* scores = scratch_.scores(v);
     uint16_t* codes = scratch_.codes(v);
     const float maximum = *scratch_.maximum(v);
-    double lanes[kLanes] = {};
+    double total = *scratch_.skipped_sum(v);
     for_each_lane_span(ranges, count, [&](int64_t begin, int64_t end) {
-      for (int64_t c = begin; c < end; ++c) scores[c] = exp_f32(scores[c] - maximum);
-      for (int64_t c = begin; c < end; c += kLanes) {
-        for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += softmax_term(scores[c + lane]);
+      double span = 0.0;
+      LATHE_REDUCTION(+, span)
+      for (int64_t c = begin; c < end; ++c) {
+        scores[c] = exp_f32(scores[c] - maximum);
+        span += softmax_term(scores[c]);
       }
+      total += span;
     });
-    const auto sum = static_cast<float>(add_lanes(lanes) + *scratch_.skipped_sum(v));
+    const auto sum = static_cast<float>(total);
     for_each_lane_span(ranges, count, [&](int64_t begin, int64_t end) {
-      for (int64_t c = begin; c < end; ++c) codes[c] = encode_u16(scores[c] / sum, kProbability);
+      for (int64_t c = begin; c < end; ++c) codes[c] = encode_probability(scores[c] / sum);
     });
   }
 

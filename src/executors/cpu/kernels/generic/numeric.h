@@ -11,13 +11,18 @@
 //
 // Loops are written for the compiler to vectorize. Each element sees the same IEEE operations in
 // the same order whatever the width, which is what makes results equal on every instruction set:
-// no fused multiply-add (-ffp-contract=off), sums in kLanes fixed lanes.
+// no fused multiply-add (-ffp-contract=off), sums in kLanes fixed lanes or of
+// numbers whose sum is exact.
 
 #if defined(__clang__)
 #define LATHE_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define LATHE_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
 #endif
+
+/// A loop whose `variable` may be reduced in any order: maxima, minima, exact sums.
+#define LATHE_PRAGMA(text) _Pragma(#text)
+#define LATHE_REDUCTION(operation, variable) LATHE_PRAGMA(omp simd reduction(operation : variable))
 
 namespace lathe {
 namespace {
@@ -79,6 +84,12 @@ inline float exp_f32(float x) {
   const float fraction = 1.0f + (r + r * r * tail);
   const float power = __builtin_bit_cast(float, (static_cast<int32_t>(n) + 127) << 23);
   return x < -87.0f ? 0.0f : fraction * power;
+}
+
+/// The code of a number in [0, 1] in the fixed encoding of softmax: s = 1/65536, zero point 0.
+inline uint16_t encode_probability(float p) {
+  const float limited = limit(p * 65536.0f, 0.0f, static_cast<float>(kCodeMax));
+  return static_cast<uint16_t>(static_cast<int32_t>(round_even(limited)));
 }
 
 inline float sigmoid_f32(float x) { return 1.0f / (1.0f + exp_f32(-x)); }

@@ -18,9 +18,8 @@ void softmax(const uint16_t* x, uint16_t* y, int64_t k, Affine from, float* scra
   }
   for (int64_t i = whole; i < k; ++i) lanes[i - whole] += softmax_term(scratch[i]);
   const auto sum = static_cast<float>(add_lanes(lanes));
-  const Affine probability{1.0f / 65536.0f, 0};
   LATHE_INDEPENDENT_ITERATIONS
-  for (int64_t i = 0; i < k; ++i) y[i] = encode_u16(scratch[i] / sum, probability);
+  for (int64_t i = 0; i < k; ++i) y[i] = encode_probability(scratch[i] / sum);
 }
 
 }  // namespace

@@ -91,6 +91,17 @@ struct Tile {
   }
 };
 
+/// total[16] += 256 * high + low
+inline void add_planes(const int32x4_t* high, const int32x4_t* low, double* total) {
+  int32_t high_sums[16];
+  int32_t low_sums[16];
+  for (int j = 0; j < 4; ++j) {
+    vst1q_s32(high_sums + j * 4, high[j]);
+    vst1q_s32(low_sums + j * 4, low[j]);
+  }
+  for (int c = 0; c < 16; ++c) total[c] += high_sums[c] * 256.0 + low_sums[c];
+}
+
 template <int kRows>
 void linear_tile(const LinearArgs& args, const ChannelGroup& group, int64_t first_row, int64_t n) {
   const int64_t depth = round_up(args.k, 4);
@@ -103,15 +114,7 @@ void linear_tile(const LinearArgs& args, const ChannelGroup& group, int64_t firs
     Tile<kRows> tile;
     tile.clear();
     for (int64_t i = at; i < stop; i += 4) tile.add(x + i * 2, stride, packed + i * 16);
-    for (int r = 0; r < kRows; ++r) {
-      int32_t high[16];
-      int32_t low[16];
-      for (int j = 0; j < 4; ++j) {
-        vst1q_s32(high + j * 4, tile.high[r][j]);
-        vst1q_s32(low + j * 4, tile.low[r][j]);
-      }
-      for (int c = 0; c < 16; ++c) total[r][c] += high[c] * 256.0 + low[c];
-    }
+    for (int r = 0; r < kRows; ++r) add_planes(tile.high[r], tile.low[r], total[r]);
   }
   for (int r = 0; r < kRows; ++r) {
     finish_group(total[r], group, args, args.y + (first_row + r) * args.y_stride + n);
@@ -128,7 +131,82 @@ void linear(const LinearArgs& args, int64_t begin, int64_t end) noexcept {
   }
 }
 
-bool linear_int4_row(const LinearArgs&, int64_t, int64_t) { return false; }
+/// Sums of one row and 16 channels over lines of 4-bit weights, 8 columns each.
+struct Int4Sums {
+  int32x4_t high[4];
+  int32x4_t low[4];
+
+  void clear() {
+    for (int j = 0; j < 4; ++j) high[j] = low[j] = vdupq_n_s32(0);
+  }
+
+  /// Adds a line. Codes count 16 times: a nibble in the upper half of its byte has its sign there.
+  void add_line(const uint8_t* x, const uint8_t* line) {
+    const Activations first_quad = load_quad(x);
+    const Activations second_quad = load_quad(x + 8);
+    for (int j = 0; j < 4; ++j) {
+      const uint8x16_t bytes = vld1q_u8(line + j * 16);
+      const int8x16_t first = vreinterpretq_s8_u8(vshlq_n_u8(bytes, 4));
+      const int8x16_t second = vreinterpretq_s8_u8(vandq_u8(bytes, vdupq_n_u8(0xF0)));
+      high[j] = dot_high(dot_high(high[j], first, first_quad), second, second_quad);
+      low[j] = dot_low(dot_low(low[j], first, first_quad), second, second_quad);
+    }
+  }
+
+  /// Adds a block, times the factors of its channels.
+  void add_block(const Int4Sums& block, const int32x4_t* factors) {
+    for (int j = 0; j < 4; ++j) {
+      high[j] = vmlaq_s32(high[j], vshrq_n_s32(block.high[j], 4), factors[j]);
+      low[j] = vmlaq_s32(low[j], vshrq_n_s32(block.low[j], 4), factors[j]);
+    }
+  }
+};
+
+/// The factors of 16 channels in one block.
+inline void load_factors(const uint8_t* nibbles, int32x4_t* factors) {
+  const uint8x8_t bytes = vld1_u8(nibbles);
+  const uint8x8x2_t in_order = vzip_u8(vand_u8(bytes, vdup_n_u8(15)), vshr_n_u8(bytes, 4));
+  for (int half = 0; half < 2; ++half) {
+    const uint16x8_t wide = vmovl_u8(vadd_u8(in_order.val[half], vdup_n_u8(1)));
+    factors[2 * half] = vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(wide)));
+    factors[2 * half + 1] = vreinterpretq_s32_u32(vmovl_u16(vget_high_u16(wide)));
+  }
+}
+
+bool linear_int4_row(const LinearArgs& args, int64_t begin, int64_t end) {
+  const Int4Weights& weights = args.int4;
+  if (weights.block % 8 != 0 || weights.block > kSafeDepth) return false;
+  const int64_t block = weights.block == 0 ? kSafeDepth : weights.block;
+  const int64_t safe = kSafeDepth / block * block;
+  for (int64_t n = begin; n < end; n += 16) {
+    const uint8_t* codes = weights.groups + n / 16 * weights.group_bytes;
+    const uint8_t* next_factors = codes + weights.factors;
+    int32x4_t factors[4];
+    for (int32x4_t& factor : factors) factor = vdupq_n_s32(1);
+    double total[16] = {};
+    for (int64_t at = 0; at < args.k; at += safe) {
+      const int64_t stop = smaller(args.k, at + safe);
+      Int4Sums sums;
+      sums.clear();
+      for (int64_t i = at; i < stop; i += block) {
+        if (weights.block != 0) {
+          load_factors(next_factors, factors);
+          next_factors += 8;
+        }
+        Int4Sums of_block;
+        of_block.clear();
+        const int64_t block_end = smaller(stop, i + block);
+        for (int64_t column = i; column < block_end; column += 8) {
+          of_block.add_line(args.prepared + 2 * column, codes + 8 * column);
+        }
+        sums.add_block(of_block, factors);
+      }
+      add_planes(sums.high, sums.low, total);
+    }
+    finish_group(total, channel_group(args, n, kPreparedOffset), args, args.y + n);
+  }
+  return true;
+}
 
 /// 16 codes of row i as w, or zeros beyond `depth`; `width` of them count.
 inline uint8x16_t load_codes(const uint8_t* source, int64_t stride, int64_t i, int64_t depth,

@@ -16,7 +16,7 @@ constexpr int32_t kPreparedOffset = 0;
 constexpr int64_t kSafeDepth = 65536;
 
 /// How far ahead of their use weights are fetched from memory, in bytes.
-constexpr int64_t kPrefetch = 2048;
+constexpr int64_t kPrefetch = 4096;
 
 constexpr int kMaxRows = 6;
 

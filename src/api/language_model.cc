@@ -95,9 +95,10 @@ std::unique_ptr<LanguageModel> LanguageModel::open(const std::filesystem::path& 
     export_model(artifact, folder.path() / "model");
     return open_folder(folder.path() / "model");
   }
-  auto [model, weights] = begin_reading(artifact);
+  std::shared_future<TextModel> text;
+  auto [model, weights] = begin_reading(
+      artifact, [&](ModelText files) { text = open_in_background(std::move(files), artifact); });
   Runner runner = make_runner(model, options);
-  std::shared_future<TextModel> text = open_in_background(model.text, artifact);
   weights.get();
   return make({std::move(model.generation), std::move(text), std::move(runner)});
 }

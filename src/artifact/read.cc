@@ -35,7 +35,6 @@ Model load(const Container& container) {
   check_recipe_json(model.recipe_json);
   model.generation =
       parse_generation(read_text(container, kGenerationName), model.facts.vocab_size);
-  model.text = load_text(container);
   model.graphs = load_graphs(container.metadata(kGraphsKey), container);
   if (io_json(model.graphs) != container.metadata(kIoKey)) {
     fail({.what = "the IO contract is not that of the graphs"});
@@ -43,6 +42,7 @@ Model load(const Container& container) {
   return model;
 }
 
+/// All but the text.
 Model load(const Container& container, const std::filesystem::path& path) {
   try {
     return load(container);
@@ -54,14 +54,17 @@ Model load(const Container& container, const std::filesystem::path& path) {
 }  // namespace
 
 Model read_model(const std::filesystem::path& path, WeightCheck check) {
-  if (check == WeightCheck::sizes) return load(Container::open(path), path);
-  CheckedModel read = begin_reading(path);
-  read.weights.get();
-  return std::move(read.model);
+  const Container container = Container::open(path);
+  Model model = load(container, path);
+  model.text = load_text(container);
+  if (check == WeightCheck::checksum) container.check_weights();
+  return model;
 }
 
-CheckedModel begin_reading(const std::filesystem::path& path) {
+CheckedModel begin_reading(const std::filesystem::path& path,
+                           const std::function<void(ModelText)>& take_text) {
   const auto container = std::make_shared<const Container>(Container::open(path));
+  take_text(load_text(*container));
   std::future<void> weights = std::async(std::launch::async | std::launch::deferred,
                                          [container] { container->check_weights(); });
   return {load(*container, path), std::move(weights)};

@@ -36,7 +36,7 @@ void BoundGraph::bind_logits(bool wanted) {
   logits_bound_ = wanted;
 }
 
-void BoundGraph::run(std::span<const int64_t> ids, bool want_logits) {
+void BoundGraph::run(std::span<const int64_t> ids, Want want) {
   // Any id does where the chunk is not full.
   constexpr int64_t kPadding = 0;
   const int64_t first = past();
@@ -51,9 +51,11 @@ void BoundGraph::run(std::span<const int64_t> ids, bool want_logits) {
     }
   });
   prepare();
-  bind_logits(want_logits);
+  bind_logits(want != Want::no_logits);
+  const auto count = static_cast<int64_t>(ids.size());
+  session_->want(count, want == Want::all_logits ? 0 : count - 1);
   session_->run();
-  keep(static_cast<int64_t>(ids.size()));
+  keep(count);
 }
 
 LogitsRow BoundGraph::logits(int64_t i) const {

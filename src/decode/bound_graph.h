@@ -23,11 +23,12 @@ class BoundGraph {
 
   /// Runs `ids` (1 to AR of them, in the vocabulary) after the tokens of the cache, of which there
   /// are at most CL - AR, and adds them to it. Missing ids are filled up: tokens that come later do
-  /// not change a result. Without `want_logits` the graph is spared making them. Allocates at most
-  /// when `want_logits` is another than in the call before.
-  void run(std::span<const int64_t> ids, bool want_logits);
+  /// not change a result. Allocates at most when it is another choice between none and some logits
+  /// than in the call before.
+  enum class Want : uint8_t { no_logits, last_logits, all_logits };
+  void run(std::span<const int64_t> ids, Want want);
 
-  /// Of the last run with `want_logits`; i < AR.
+  /// Of token i of the last run, where they were wanted.
   LogitsRow logits(int64_t i) const;
 
  protected:

@@ -57,7 +57,8 @@ LogitsRow Runner::feed(std::span<const int64_t> ids, const TakeRow& take) {
     const auto count = static_cast<int64_t>(now.size());
     const int64_t first = position();
 
-    graph.run(now, take != nullptr || last);
+    using Want = BoundGraph::Want;
+    graph.run(now, take != nullptr ? Want::all_logits : last ? Want::last_logits : Want::no_logits);
     history_.insert(history_.end(), now.begin(), now.end());
     for (int64_t i = 0; take != nullptr && i < count; ++i) {
       dequantize(graph.logits(i), row_);

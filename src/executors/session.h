@@ -24,6 +24,15 @@ class Session {
   /// computed where nothing else needs it (logits of all but the last chunk of a prompt).
   virtual void bind(std::string_view name, const TensorView& view) = 0;
 
+  /// Says which tokens of the calls to come count: the first `tokens` of AR and, of their logits,
+  /// those from `first_logits` on. What outputs hold for the others is unspecified then; an
+  /// executor may spare itself making it. 0 <= first_logits < tokens <= AR. To begin with, all
+  /// count.
+  virtual void want(int64_t tokens, int64_t first_logits) {
+    (void)tokens;
+    (void)first_logits;
+  }
+
   /// Whether inputs have to lie dense in memory, with no free strides.
   virtual bool wants_dense_inputs() const { return false; }
 

@@ -10,6 +10,8 @@ use tokenizers::tokenizer::{
 };
 use tokenizers::Tokenizer;
 
+use crate::bpe_file;
+
 /// What a token is to the one who turns ids into text as they come.
 #[repr(u8)]
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,8 +33,10 @@ pub struct TextTokenizer {
 
 impl TextTokenizer {
     pub fn open(tokenizer_json: &str) -> Result<Self, String> {
-        let mut tokenizer =
-            Tokenizer::from_str(tokenizer_json).map_err(|error| error.to_string())?;
+        let mut tokenizer = match bpe_file::open(tokenizer_json) {
+            Some(tokenizer) => tokenizer,
+            None => Tokenizer::from_str(tokenizer_json).map_err(|error| error.to_string())?,
+        };
         // Left over from training; transformers switches both off for every call.
         tokenizer
             .with_truncation(None)

@@ -12,13 +12,27 @@ namespace lathe {
 
 using BufferId = int32_t;
 
+struct RowRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
 /// What a step finds when it runs: where every buffer is, the kernels and the team.
 struct Frame {
   const Kernels* kernels = nullptr;
   ThreadPool* pool = nullptr;
   std::vector<std::byte*> base;  ///< by BufferId
   std::vector<TensorView>
-      inputs;  ///< by BufferId; bound views (with their strides) of graph inputs
+      inputs;                   ///< by BufferId; bound views (with their strides) of graph inputs
+  int64_t tokens_per_call = 0;  ///< AR
+  int64_t first_token = 0;      ///< of those that count, see Session::want()
+  int64_t last_token = 0;       ///< one behind them
+
+  /// Rows [begin, end) that count of a step that has `rows` of them: where there is a row a token,
+  /// those of the tokens.
+  RowRange counted(int64_t rows) const {
+    return rows == tokens_per_call ? RowRange{first_token, last_token} : RowRange{0, rows};
+  }
 
   template <typename T>
   T* at(BufferId buffer, int64_t offset = 0) const {

@@ -40,6 +40,7 @@ struct Plan {
   std::vector<Buffer> buffers;
   std::vector<PlannedStep> steps;
   size_t arena_bytes = 0;
+  bool every_token_counts = false;  ///< results of a token depend on those that come later
 };
 
 /// Lowers an integer graph for `threads` threads. Throws Error for a graph that is none, that the

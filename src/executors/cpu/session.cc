@@ -42,9 +42,11 @@ class CpuSession final : public Session {
       : io_(graph.io()),
         pool_(std::move(pool)),
         plan_(lower(graph, pool_->size())),
-        arena_(plan_.arena_bytes) {
+        arena_(plan_.arena_bytes),
+        tokens_(io_.tokens_per_call) {
     frame_.kernels = &kernels;
     frame_.pool = pool_.get();
+    frame_.tokens_per_call = io_.tokens_per_call;
     frame_.base.resize(plan_.buffers.size());
     frame_.inputs.resize(plan_.buffers.size());
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
@@ -58,6 +60,7 @@ class CpuSession final : public Session {
           frame_.base[i] = const_cast<std::byte*>(buffer.constant.get());
           break;
         case Buffer::Kind::output:
+          if (buffer.name == "logits") logits_ = static_cast<BufferId>(i);
           // Steps that serve several outputs write even those that nobody has bound.
           if (!skippable(static_cast<BufferId>(i))) {
             unbound_.emplace(i, buffer.bytes);
@@ -92,10 +95,19 @@ class CpuSession final : public Session {
     }
   }
 
+  void want(int64_t tokens, int64_t first_logits) override {
+    if (plan_.every_token_counts) return;
+    tokens_ = tokens;
+    first_logits_ = first_logits;
+  }
+
   void run() noexcept override {
+    frame_.last_token = tokens_;
     for (const PlannedStep& planned : plan_.steps) {
-      if (planned.only_for >= 0 && frame_.base[static_cast<size_t>(planned.only_for)] == nullptr) {
-        continue;
+      frame_.first_token = 0;
+      if (planned.only_for >= 0) {
+        if (frame_.base[static_cast<size_t>(planned.only_for)] == nullptr) continue;
+        if (planned.only_for == logits_) frame_.first_token = first_logits_;
       }
       planned.step->run(frame_);
     }
@@ -139,6 +151,9 @@ class CpuSession final : public Session {
   Plan plan_;
   Frame frame_;
   Memory arena_;
+  BufferId logits_ = -1;
+  int64_t tokens_;  // that count, see want()
+  int64_t first_logits_ = 0;
   std::unordered_map<size_t, Memory> unbound_;  // by buffer: outputs that are always computed
 };
 

@@ -86,5 +86,36 @@ TEST(CpuDecoder, LogitsThatNobodyWantsAreNotComputed) {
   EXPECT_EQ(wanted, all);
 }
 
+TEST(CpuDecoder, TokensThatCountAreWhatTheyAreInAWholeCall) {
+  CodeGraph graph(decoder(4, 40));
+  std::vector<uint16_t> mask(4 * 40, 0);
+  for (size_t row = 0; row < 4; ++row) {
+    std::fill_n(mask.begin() + static_cast<std::ptrdiff_t>(row * 40), 10, uint16_t{65535});
+    std::fill_n(mask.begin() + static_cast<std::ptrdiff_t>(row * 40 + 36), row + 1,
+                uint16_t{65535});
+  }
+  graph.set_input("attention_mask", mask);
+  const auto session = make_cpu_session(graph.graph(), team_of(2));
+  const Results all = graph.run(*session);
+
+  std::vector<std::byte> logits(4 * 300 * 2, std::byte{0x77});
+  std::vector<std::byte> values(all.at("v_new_0").size());
+  session->bind("logits", dense_view(DType::u16, {1, 4, 300}, logits.data()));
+  session->bind("v_new_0", dense_view(DType::u8, {1, 2, 4, 16}, values.data()));
+  session->want(2, 1);
+  session->run();
+  const auto part = [](const std::vector<std::byte>& bytes, size_t begin, size_t count) {
+    const auto from = bytes.begin() + static_cast<std::ptrdiff_t>(begin);
+    return std::vector<std::byte>(from, from + static_cast<std::ptrdiff_t>(count));
+  };
+  constexpr size_t kRow = 300 * 2;
+  EXPECT_EQ(part(logits, kRow, kRow), part(all.at("logits"), kRow, kRow));
+  EXPECT_THAT(part(logits, 0, kRow), testing::Each(std::byte{0x77}));
+  EXPECT_THAT(part(logits, 2 * kRow, 2 * kRow), testing::Each(std::byte{0x77}));
+  for (const size_t head : {0, 4 * 16}) {
+    EXPECT_EQ(part(values, head, 2 * 16), part(all.at("v_new_0"), head, 2 * 16));
+  }
+}
+
 }  // namespace
 }  // namespace lathe

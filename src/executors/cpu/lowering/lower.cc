@@ -24,6 +24,8 @@ class Lowering {
     find_patterns();
     for (const NodeId id : graph_.order()) {
       const Node& node = graph_.node(id);
+      // The smallest score of a row, masked ones too, may be that of a later token.
+      if (node.op == Op::masked_softmax) plan_.need_every_token();
       if (lower_pattern(node) || claimed_[static_cast<size_t>(id)]) continue;
       const bool lowered = lower_movement(plan_, node) || lower_embedding(plan_, node) ||
                            lower_linear(plan_, node) || lower_rows(plan_, node) ||

@@ -64,6 +64,9 @@ class PlanBuilder {
   /// The last step touches this buffer too.
   void extend_last_step(BufferId buffer);
 
+  /// The results of a token depend on those that come later.
+  void need_every_token() { plan_.every_token_counts = true; }
+
   /// Copies the outputs that are still open and lays out the arena.
   Plan finish();
 

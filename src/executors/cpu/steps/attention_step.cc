@@ -18,11 +18,12 @@ size_t AttentionStep::Spec::scratch_bytes() const {
 
 void AttentionStep::run(const Frame& frame) const noexcept {
   const MaskColumns& columns = *frame.at<MaskColumns>(spec_.columns);
-  const int64_t blocks = (spec_.rows + kRowBlock - 1) / kRowBlock;
+  const int64_t rows = frame.counted(spec_.rows).end;
+  const int64_t blocks = (rows + kRowBlock - 1) / kRowBlock;
   const int64_t units = blocks * spec_.heads;
   // Two products a column and dimension.
   constexpr int64_t kWorthwhile = 64 * 1024;
-  const int64_t work = spec_.rows * spec_.heads * spec_.head_dim * columns.total();
+  const int64_t work = rows * spec_.heads * spec_.head_dim * columns.total();
   if (work < kWorthwhile) {
     attend(frame, columns, 0, 0, units);
     return;
@@ -38,6 +39,7 @@ void AttentionStep::attend(const Frame& frame, const MaskColumns& columns, int m
   const TensorView& mask = frame.inputs[static_cast<size_t>(spec_.mask)];
   const TensorView& past_keys = frame.inputs[static_cast<size_t>(spec_.past_keys)];
   const TensorView& past_values = frame.inputs[static_cast<size_t>(spec_.past_values)];
+  const int64_t rows = frame.counted(spec_.rows).end;
   const int64_t groups = spec_.heads / spec_.kv_heads;
   const int64_t width = spec_.head_dim;
   while (begin < end) {
@@ -51,7 +53,7 @@ void AttentionStep::attend(const Frame& frame, const MaskColumns& columns, int m
     AttentionArgs args;
     args.head_dim = width;
     args.heads = shared;
-    args.rows = std::min(kRowBlock, spec_.rows - first_row);
+    args.rows = std::min(kRowBlock, rows - first_row);
     args.q = frame.at<uint16_t>(spec_.query, spec_.query_offset + head * spec_.query_head_stride +
                                                  first_row * spec_.query_row_stride);
     args.q_head_stride = spec_.query_head_stride;

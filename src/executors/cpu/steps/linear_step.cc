@@ -25,23 +25,24 @@ int64_t LinearStep::group_bytes(const Output& output) const {
 }
 
 void LinearStep::run(const Frame& frame) const noexcept {
-  prepare(frame);
+  const RowRange rows = frame.counted(input_.rows);
+  prepare(frame, rows);
   constexpr int64_t kWorthwhile = 16 * 1024;
-  if (groups_ * kPackedChannels * input_.k * input_.rows < kWorthwhile) {
-    multiply(frame, 0, 0, groups_);
+  if (groups_ * kPackedChannels * input_.k * (rows.end - rows.begin) < kWorthwhile) {
+    multiply(frame, rows, 0, 0, groups_);
     return;
   }
   const int team = frame.pool->size();
   frame.pool->run([&](int member) {
-    multiply(frame, member, first_group(member, team), first_group(member + 1, team));
+    multiply(frame, rows, member, first_group(member, team), first_group(member + 1, team));
   });
 }
 
-void LinearStep::prepare(const Frame& frame) const {
+void LinearStep::prepare(const Frame& frame, const RowRange& rows) const {
   auto* prepared = frame.at<uint8_t>(prepared_);
   const int64_t stride = prepared_bytes(input_.k);
-  split_if_large(frame, input_.rows, input_.k, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
+  split_if_large(frame, rows.end - rows.begin, input_.k, [&](int64_t begin, int64_t end) {
+    for (int64_t row = rows.begin + begin; row < rows.begin + end; ++row) {
       const int64_t at = input_.offset + row * input_.row_stride;
       uint8_t* to = prepared + row * stride;
       if (input_.bytes) {
@@ -66,7 +67,7 @@ int64_t LinearStep::first_group(int member, int team) const {
   return group;
 }
 
-void LinearStep::multiply(const Frame& frame, int member, int64_t first_group,
+void LinearStep::multiply(const Frame& frame, const RowRange& rows, int member, int64_t first_group,
                           int64_t last_group) const {
   int64_t start = 0;  // first group of the output
   for (const Output& output : outputs_) {
@@ -76,10 +77,10 @@ void LinearStep::multiply(const Frame& frame, int member, int64_t first_group,
     start += count;
     if (begin >= end) continue;
     LinearArgs args;
-    args.prepared = frame.at<uint8_t>(prepared_);
     args.prepared_stride = prepared_bytes(input_.k);
+    args.prepared = frame.at<uint8_t>(prepared_, rows.begin * args.prepared_stride);
     args.bytes = input_.bytes;
-    args.rows = input_.rows;
+    args.rows = rows.end - rows.begin;
     args.k = input_.k;
     args.weight_sums = output.weight_sums;
     args.bias = output.bias;
@@ -88,7 +89,7 @@ void LinearStep::multiply(const Frame& frame, int member, int64_t first_group,
     args.x_zero_point = input_.zero_point;
     args.y_zero_point = output.zero_point;
     args.y_high = output.largest;
-    args.y = frame.at<uint16_t>(output.y);
+    args.y = frame.at<uint16_t>(output.y, rows.begin * output.channels);
     args.y_stride = output.channels;
     const int64_t first = begin * kPackedChannels;
     const int64_t last = std::min(end * kPackedChannels, output.channels);

@@ -52,12 +52,13 @@ class LinearStep final : public Step {
   const char* name() const override { return "linear"; }
 
  private:
-  void prepare(const Frame& frame) const;
+  void prepare(const Frame& frame, const RowRange& rows) const;
   /// Where the share of a member begins, in groups of 16 channels of all outputs, by bytes of
   /// weights.
   int64_t first_group(int member, int team) const;
   /// `member`: whose scratch memory to use.
-  void multiply(const Frame& frame, int member, int64_t first_group, int64_t last_group) const;
+  void multiply(const Frame& frame, const RowRange& rows, int member, int64_t first_group,
+                int64_t last_group) const;
   int64_t group_bytes(const Output& output) const;
 
   Input input_;

@@ -14,12 +14,16 @@
 namespace lathe {
 namespace {
 
-/// Empty where there is no such tensor.
-std::string read_text(const Container& container, std::string_view name) {
+/// In the file. Empty where there is no such tensor.
+std::string_view text_in(const Container& container, std::string_view name) {
   const SafetensorsEntry* entry = container.find(name);
   if (entry == nullptr) return {};
   const std::span<const std::byte> bytes = container.bytes(*entry);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string read_text(const Container& container, std::string_view name) {
+  return std::string(text_in(container, name));
 }
 
 ModelText load_text(const Container& container) {
@@ -35,7 +39,9 @@ Model load(const Container& container) {
   check_recipe_json(model.recipe_json);
   model.generation =
       parse_generation(read_text(container, kGenerationName), model.facts.vocab_size);
-  model.graphs = load_graphs(container.metadata(kGraphsKey), container);
+  const std::string_view graphs = text_in(container, kGraphsName);
+  if (graphs.empty()) fail({.what = "the entry is missing", .where = std::string(kGraphsName)});
+  model.graphs = load_graphs(graphs, container);
   if (io_json(model.graphs) != container.metadata(kIoKey)) {
     fail({.what = "the IO contract is not that of the graphs"});
   }

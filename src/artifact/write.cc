@@ -21,10 +21,9 @@ StoredTensor text_tensor(std::string_view name, const std::string& text) {
           std::as_bytes(std::span(text))};
 }
 
-std::map<std::string, std::string> describe(const Model& model, std::string graphs) {
+std::map<std::string, std::string> describe(const Model& model) {
   std::map<std::string, std::string> metadata{{std::string(kModelKey), facts_json(model.facts)},
                                               {std::string(kRecipeKey), model.recipe_json},
-                                              {std::string(kGraphsKey), std::move(graphs)},
                                               {std::string(kIoKey), io_json(model.graphs)}};
   const std::string provenance = provenance_json(model.provenance);
   metadata[std::string(kProvenanceKey)] = provenance;
@@ -39,11 +38,12 @@ std::map<std::string, std::string> describe(const Model& model, std::string grap
 
 void write_model(const Model& model, const std::filesystem::path& path) {
   StoredGraphs graphs = store_graphs(model.graphs);
-  const std::map<std::string, std::string> metadata = describe(model, std::move(graphs.json));
+  const std::map<std::string, std::string> metadata = describe(model);
   const std::string generation = generation_json(model.generation);
   parse_generation(generation, model.facts.vocab_size);
 
   std::vector<StoredTensor> small = std::move(graphs.scales);
+  small.push_back(text_tensor(kGraphsName, graphs.json));
   small.push_back(text_tensor(kGenerationName, generation));
   for (const auto& [name, text] :
        {std::pair(kTokenizerName, &model.text.tokenizer_json),

@@ -103,10 +103,11 @@ TEST(OtherFiles, OtherVersionsAreNamed) {
     expect_error([&] { read_model(folder.write("m.lathe", safetensors_bytes(header, ""))); },
                  parts);
   };
-  refuse("2", {"another format version", "expected 1, found 2", "get a newer lathe"});
+  refuse("3", {"another format version", "expected 2, found 3", "get a newer lathe"});
+  refuse("1", {"another format version", "expected 2, found 1", "compile the model again"});
   refuse("one", {"not a number", "found one"});
   refuse("0", {"not a number"});
-  refuse("1", {"the checksum is missing"});
+  refuse("2", {"the checksum is missing"});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "artifact/container.h"
+#include "artifact/format.h"
 #include "graph/packed_weights.h"
 #include "graph/text.h"
 
@@ -68,11 +69,21 @@ void repack(const std::filesystem::path& from, const std::filesystem::path& to,
             const std::function<void(Metadata&)>& change) {
   const SafetensorsFile file = SafetensorsFile::open(from);
   Metadata metadata = file.metadata();
+  const std::span<const std::byte> graphs = file.bytes(file.get(kGraphsName));
+  metadata["lathe.graphs"] = {reinterpret_cast<const char*>(graphs.data()), graphs.size()};
   change(metadata);
   std::vector<StoredTensor> small;
   std::vector<StoredTensor> weights;
+  const auto changed = metadata.extract("lathe.graphs");
+  if (changed) {
+    const std::string& text = changed.mapped();
+    small.push_back({std::string(kGraphsName),
+                     DType::u8,
+                     {static_cast<int64_t>(text.size())},
+                     std::as_bytes(std::span(text))});
+  }
   for (const SafetensorsEntry& entry : file.entries()) {
-    if (entry.name.starts_with("lathe.")) continue;
+    if (entry.name.starts_with("lathe.") || entry.name == kGraphsName) continue;
     const bool is_small = entry.begin < file.get(kChecksumName).begin;
     (is_small ? small : weights)
         .push_back({entry.name, entry.dtype.value(), entry.shape, file.bytes(entry)});

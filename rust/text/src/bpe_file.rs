@@ -2,7 +2,6 @@
 //! model: to find out which model a file has, it first copies the whole vocabulary and all merges
 //! into trees of values, several times. What this does not know is left to the crate.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use ahash::AHashMap;
@@ -12,39 +11,58 @@ use serde_json::value::RawValue;
 use tokenizers::models::bpe::{Merges, BPE};
 use tokenizers::{AddedToken, Tokenizer};
 
-/// Everything of a tokenizer.json but its model and added tokens.
-const OTHER_PARTS: [&str; 7] = [
-    "version",
-    "truncation",
-    "padding",
-    "normalizer",
-    "pre_tokenizer",
-    "post_processor",
-    "decoder",
-];
 const NO_MODEL: &str = r#""model":{"type":"BPE","vocab":{},"merges":[]}"#;
 
 /// The tokenizer that `Tokenizer::from_str` gives for the same text; None where only that can tell.
 pub fn open(tokenizer_json: &str) -> Option<Tokenizer> {
-    let parts: HashMap<String, &RawValue> = serde_json::from_str(tokenizer_json).ok()?;
-    let model: BpeFile = serde_json::from_str(parts.get("model")?.get()).ok()?;
-    let added_tokens: Vec<AddedToken> = match parts.get("added_tokens") {
-        Some(tokens) => serde_json::from_str(tokens.get()).ok()?,
-        None => Vec::new(),
-    };
-    let mut rest = String::from("{");
-    for name in OTHER_PARTS {
-        if let Some(part) = parts.get(name) {
-            rest += &format!("\"{name}\":{},", part.get());
-        }
-    }
-    rest += NO_MODEL;
-    rest.push('}');
-    let mut tokenizer: Tokenizer = rest.parse().ok()?;
-    tokenizer.with_model(model.build()?);
+    let file: TokenizerFile = serde_json::from_str(tokenizer_json).ok()?;
+    let mut tokenizer: Tokenizer = file.without_model().parse().ok()?;
+    tokenizer.with_model(file.model.build()?);
     // Ids of added tokens depend on the vocabulary, so they come behind it.
-    tokenizer.add_tokens(added_tokens).ok()?;
+    tokenizer.add_tokens(file.added_tokens).ok()?;
     Some(tokenizer)
+}
+
+/// Small parts stay text, for the crate to read.
+#[derive(Deserialize)]
+struct TokenizerFile<'a> {
+    model: BpeFile,
+    #[serde(default)]
+    added_tokens: Vec<AddedToken>,
+    #[serde(borrow)]
+    version: Option<&'a RawValue>,
+    #[serde(borrow)]
+    truncation: Option<&'a RawValue>,
+    #[serde(borrow)]
+    padding: Option<&'a RawValue>,
+    #[serde(borrow)]
+    normalizer: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pre_tokenizer: Option<&'a RawValue>,
+    #[serde(borrow)]
+    post_processor: Option<&'a RawValue>,
+    #[serde(borrow)]
+    decoder: Option<&'a RawValue>,
+}
+
+impl TokenizerFile<'_> {
+    fn without_model(&self) -> String {
+        let mut text = String::from("{");
+        for (name, part) in [
+            ("version", self.version),
+            ("truncation", self.truncation),
+            ("padding", self.padding),
+            ("normalizer", self.normalizer),
+            ("pre_tokenizer", self.pre_tokenizer),
+            ("post_processor", self.post_processor),
+            ("decoder", self.decoder),
+        ] {
+            if let Some(part) = part {
+                text += &format!("\"{name}\":{},", part.get());
+            }
+        }
+        text + NO_MODEL + "}"
+    }
 }
 
 #[derive(Deserialize)]

@@ -1,7 +1,9 @@
 #include "lathe/language_model.h"
 
+#include <algorithm>
 #include <future>
 #include <utility>
+#include <vector>
 
 #include "api/exported_model.h"
 #include "artifact/read.h"
@@ -15,15 +17,23 @@
 namespace lathe {
 namespace {
 
-Runner make_runner(const Model& model, const OpenOptions& options) {
+/// Takes the graphs out of the model.
+Runner make_runner(Model& model, const OpenOptions& options) {
+  model.graph(GraphRole::decode);  // throws where there is none
+  std::vector<Graph> graphs = std::move(model.graphs);
   const auto pool = std::make_shared<ThreadPool>(thread_count(options.threads));
-  const auto session = [&](const Graph* graph) -> std::unique_ptr<Session> {
-    if (graph == nullptr) return nullptr;
-    if (options.executor == ExecutorKind::cpu) return make_cpu_session(*graph, pool);
-    return std::make_unique<ReferenceSession>(std::make_shared<const Graph>(*graph));
+  const auto session = [&](GraphRole role) -> std::unique_ptr<Session> {
+    const auto found = std::find_if(graphs.begin(), graphs.end(),
+                                    [&](const Graph& graph) { return graph.role() == role; });
+    if (found == graphs.end()) return nullptr;
+    auto graph = std::make_shared<const Graph>(std::move(*found));
+    if (options.executor == ExecutorKind::cpu) return make_cpu_session(std::move(graph), pool);
+    return std::make_unique<ReferenceSession>(std::move(graph));
   };
-  const Graph* prefill = options.mode == RunMode::kv ? nullptr : model.find(GraphRole::prefill);
-  return Runner(session(&model.graph(GraphRole::decode)), session(prefill), options.mode);
+  std::unique_ptr<Session> decode = session(GraphRole::decode);
+  std::unique_ptr<Session> prefill =
+      options.mode == RunMode::kv ? nullptr : session(GraphRole::prefill);
+  return Runner(std::move(decode), std::move(prefill), options.mode);
 }
 
 // A large tokenizer takes longer to open than all the rest. It goes on in the background until the
@@ -31,7 +41,8 @@ Runner make_runner(const Model& model, const OpenOptions& options) {
 std::shared_future<TextModel> open_in_background(ModelText text,
                                                  const std::filesystem::path& where) {
   return std::async(std::launch::async | std::launch::deferred,
-                    [files = std::move(text), where = where.string()] {
+                    [text = std::move(text), where = where.string()]() mutable {
+                      const ModelText files = std::move(text);  // not kept once they are read
                       return TextModel::open(files.tokenizer_json, files.tokenizer_config_json,
                                              files.chat_template, where);
                     });

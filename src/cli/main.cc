@@ -5,6 +5,10 @@
 #include <string>
 #include <vector>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include "cli/command.h"
 #include "support/error.h"
 
@@ -63,6 +67,10 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+#if defined(__GLIBC__)
+  // Opening a model allocates in tens of thousands of pieces: heaps grow in large steps.
+  mallopt(M_TOP_PAD, 16 << 20);
+#endif
   // A file that grows over its limit is then an error like a full disk, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
   try {

@@ -46,6 +46,8 @@ struct Plan {
 /// Lowers an integer graph for `threads` threads. Throws Error for a graph that is none, that the
 /// verifier refuses, or that no executor can evaluate.
 Plan lower(const Graph& graph, int threads);
+/// The same for a graph that the verifier has accepted: it is not looked through again, nor copied.
+Plan lower_verified(std::shared_ptr<const Graph> graph, int threads);
 
 /// Gives every arena and scratch buffer its offset: first fit among buffers that live at the same
 /// time, largest first. Returns the size of the arena.

@@ -38,10 +38,10 @@ class Memory {
 
 class CpuSession final : public Session {
  public:
-  CpuSession(const Graph& graph, std::shared_ptr<ThreadPool> pool, const Kernels& kernels)
-      : io_(graph.io()),
+  CpuSession(IoContract io, Plan plan, std::shared_ptr<ThreadPool> pool, const Kernels& kernels)
+      : io_(std::move(io)),
         pool_(std::move(pool)),
-        plan_(lower(graph, pool_->size())),
+        plan_(std::move(plan)),
         arena_(plan_.arena_bytes),
         tokens_(io_.tokens_per_call) {
     frame_.kernels = &kernels;
@@ -161,7 +161,16 @@ class CpuSession final : public Session {
 
 std::unique_ptr<Session> make_cpu_session(const Graph& graph, std::shared_ptr<ThreadPool> pool,
                                           const Kernels& kernels) {
-  return std::make_unique<CpuSession>(graph, std::move(pool), kernels);
+  Plan plan = lower(graph, pool->size());
+  return std::make_unique<CpuSession>(graph.io(), std::move(plan), std::move(pool), kernels);
+}
+
+std::unique_ptr<Session> make_cpu_session(std::shared_ptr<const Graph> verified,
+                                          std::shared_ptr<ThreadPool> pool,
+                                          const Kernels& kernels) {
+  IoContract io = verified->io();
+  Plan plan = lower_verified(std::move(verified), pool->size());
+  return std::make_unique<CpuSession>(std::move(io), std::move(plan), std::move(pool), kernels);
 }
 
 }  // namespace lathe

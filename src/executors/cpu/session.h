@@ -16,4 +16,10 @@ namespace lathe {
 std::unique_ptr<Session> make_cpu_session(const Graph& graph, std::shared_ptr<ThreadPool> pool,
                                           const Kernels& kernels = select_kernels());
 
+/// The same for an integer graph that the verifier has accepted, as all of read_model() are, and
+/// which need not be copied.
+std::unique_ptr<Session> make_cpu_session(std::shared_ptr<const Graph> verified,
+                                          std::shared_ptr<ThreadPool> pool,
+                                          const Kernels& kernels = select_kernels());
+
 }  // namespace lathe

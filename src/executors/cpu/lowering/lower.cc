@@ -94,8 +94,12 @@ class Lowering {
 
 Plan lower(const Graph& graph, int threads) {
   verify(graph, true);
-  require_evaluable(graph);
-  return Lowering(std::make_shared<const Graph>(graph), threads).run();
+  return lower_verified(std::make_shared<const Graph>(graph), threads);
+}
+
+Plan lower_verified(std::shared_ptr<const Graph> graph, int threads) {
+  require_evaluable(*graph);
+  return Lowering(std::move(graph), threads).run();
 }
 
 }  // namespace lathe

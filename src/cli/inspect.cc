@@ -8,11 +8,13 @@
 #include "cli/command.h"
 #include "cli/inspect_diff.h"
 #include "cli/inspect_export.h"
+#include "cli/inspect_plan.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "executors/cpu/plan.h"
 #include "graph/summary.h"
 #include "graph/text.h"
+#include "support/error.h"
 #include "support/thread_pool.h"
 
 namespace lathe::cli {
@@ -22,6 +24,7 @@ struct Arguments {
   std::filesystem::path model;
   std::string graph;
   std::filesystem::path other;
+  bool plan = false;
   bool json = false;
 };
 
@@ -54,12 +57,21 @@ void run(const Arguments& arguments) {
     return;
   }
   if (is_export_folder(arguments.model)) {
+    if (arguments.plan) {
+      fail({.what = "an export is not run by the CPU executor and has no plan",
+            .where = arguments.model.string(),
+            .advice = "inspect the artifact that it was made from"});
+    }
     print_export(arguments.model, arguments.json);
     return;
   }
   const Model model = read_model(arguments.model, WeightCheck::sizes);
   const Graph& graph =
       model.graph(arguments.graph == "prefill" ? GraphRole::prefill : GraphRole::decode);
+  if (arguments.plan) {
+    print_plan(graph, arguments.json);
+    return;
+  }
   if (!arguments.graph.empty() && !arguments.json) {
     std::cout << print_graph(graph);
     return;
@@ -106,11 +118,14 @@ void add_inspect(CLI::App& app) {
                                   "lathe inspect smol.lathe --graph decode");
   add_artifact(*command, arguments->model);
   CLI::Option* graph =
-      command->add_option("--graph", arguments->graph, "Print the graph of this role")
+      command->add_option("--graph", arguments->graph, "Print the graph of this role, or its plan")
           ->check(CLI::IsMember({"decode", "prefill"}));
+  CLI::Option* plan = command->add_flag(
+      "--plan", arguments->plan, "Print the steps that the CPU executor runs, with their costs");
   add_file(*command, "--diff", arguments->other,
            "Artifact whose graphs to compare by structure; exits with 1 where they differ")
-      ->excludes(graph);
+      ->excludes(graph)
+      ->excludes(plan);
   add_json(*command, arguments->json);
   command->callback([arguments] { run(*arguments); });
 }

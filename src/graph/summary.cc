@@ -99,6 +99,18 @@ std::string_view name_of(OperatorKind kind) {
   return "";
 }
 
+int64_t multiply_adds(const Graph& graph, const Node& node) {
+  switch (node.op) {
+    case Op::conv2d:
+    case Op::linear:
+      return elements(graph.value(node.output()).shape) * graph.value(node.inputs[1]).shape[1];
+    case Op::matmul:
+      return elements(graph.value(node.output()).shape) * graph.value(node.inputs[0]).shape.back();
+    default:
+      return 0;
+  }
+}
+
 int64_t GraphSummary::operator_count() const {
   return std::accumulate(kinds.begin(), kinds.end(), int64_t{0});
 }

@@ -24,6 +24,10 @@ OperatorKind kind_of(Op op);
 /// "matrix products", ...
 std::string_view name_of(OperatorKind kind);
 
+/// Multiplications, each with an addition, of a matrix product over all rows of one call; 0 for
+/// every other operator.
+int64_t multiply_adds(const Graph& graph, const Node& node);
+
 /// What a graph is made of, and the bytes that one call of it moves.
 struct GraphSummary {
   std::map<std::string, int64_t> operators;     ///< count of each, by name

@@ -276,6 +276,35 @@ TEST(Inspect, PrintsAGraph) {
               ::testing::StartsWith("graph prefill ar=16 cl=128\n"));
 }
 
+TEST(Inspect, PrintsAPlan) {
+  const std::string text = lathe_output({"inspect", small_model(), "--plan"});
+  EXPECT_THAT(text, ::testing::StartsWith("decode plan: 1 tokens per call"));
+  EXPECT_THAT(text, HasSubstr("model.layers.*.self_attn.{q_proj, k_proj, v_proj}"));
+  EXPECT_THAT(text, HasSubstr("all steps"));
+  EXPECT_THAT(lathe_output({"inspect", small_model(), "--plan", "--graph", "prefill"}),
+              ::testing::StartsWith("prefill plan: 16 tokens per call"));
+}
+
+TEST(Inspect, PlanAsJson) {
+  const ordered_json plan = json_output({"inspect", small_model(), "--plan", "--json"});
+  EXPECT_THAT(keys(plan), ElementsAre("graph", "steps", "weight_bytes", "cache_bytes",
+                                      "activation_bytes", "multiply_adds", "arena_bytes"));
+  EXPECT_EQ(plan["graph"], "decode");
+  int64_t weight_bytes = 0;
+  int attentions = 0;
+  for (const ordered_json& step : plan["steps"]) {
+    EXPECT_THAT(keys(step), ElementsAre("step", "modules", "weight_bytes", "cache_bytes",
+                                        "activation_bytes", "multiply_adds"));
+    weight_bytes += step["weight_bytes"].get<int64_t>();
+    if (step["step"] == "attention") ++attentions;
+  }
+  EXPECT_EQ(attentions, 3);  // one a layer
+  EXPECT_EQ(plan["weight_bytes"], weight_bytes);
+  const ordered_json summary = json_output({"inspect", small_model(), "--json"});
+  EXPECT_EQ(plan["weight_bytes"], summary["weight_bytes"]);
+  EXPECT_EQ(plan["arena_bytes"], summary["arena_bytes"]);
+}
+
 TEST(Inspect, InWords) {
   const std::string text = lathe_output({"inspect", small_model()});
   EXPECT_THAT(text, HasSubstr("decode graph: 1 tokens per call, context 128"));

@@ -83,6 +83,7 @@ TEST(InspectDiff, Json) {
 TEST(InspectDiff, RefusesWhatItCannotCompare) {
   expect_refused(lathe({"inspect", small_model(), "--diff", "none.lathe"}), {"none.lathe"});
   expect_wrong_usage(lathe({"inspect", "x", "--diff", "y", "--graph", "decode"}), {"--graph"});
+  expect_wrong_usage(lathe({"inspect", "x", "--diff", "y", "--plan"}), {"--plan"});
 }
 
 }  // namespace

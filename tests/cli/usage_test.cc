@@ -68,7 +68,7 @@ std::vector<Command> commands() {
       {"bench", united({"-p", "-n", "-d", "-r", "--variants", "--context", "--text", "--report",
                         "--counts", "--json"},
                        kOpen)},
-      {"inspect", {"--graph", "--diff", "--json"}},
+      {"inspect", {"--graph", "--plan", "--diff", "--json"}},
       {"tokenize",
        {"--text", "--texts", "--decode", "--decodes", "--special", "--skip-special", "--json"}},
       {"template", {"--context", "--cases", "--now"}},

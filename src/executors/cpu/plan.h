@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,23 @@ struct Buffer {
   int last_step = -1;
 };
 
-/// A step and the output that it alone serves: skipped while that output is unbound.
+/// A buffer that a step reads or writes: all of it, or so many bytes.
+struct Access {
+  // NOLINTNEXTLINE(google-explicit-constructor): lists of whole buffers are what most steps have
+  Access(BufferId whole) : buffer(whole) {}
+  Access(BufferId some_of, int64_t byte_count) : buffer(some_of), bytes(byte_count) {}
+
+  BufferId buffer;
+  std::optional<int64_t> bytes = {};
+};
+
+/// A step and what is known about it.
 struct PlannedStep {
   std::unique_ptr<Step> step;
-  BufferId only_for = -1;
+  std::vector<Access> accesses = {};
+  std::vector<NodeId> nodes = {};  ///< that it computes, or that it copies something for
+  int64_t multiply_adds = 0;       ///< of the matrix products among them
+  BufferId only_for = -1;          ///< an output: the step is skipped while that is unbound
 };
 
 /// An integer graph as a flat list of steps over planned memory. Reshapes, transposes, slices and

@@ -34,7 +34,7 @@ BufferId mask_columns(PlanBuilder& plan, ValueId mask, int64_t rows, int64_t con
   if (columns < 0) {
     columns = plan.new_buffer(Buffer::Kind::arena, sizeof(MaskColumns));
     const BufferId input = plan.bound_input(mask);
-    plan.emit(make_mask_columns_step(input, rows, context, columns), {input, columns});
+    plan.emit_aside(make_mask_columns_step(input, rows, context, columns), {input, {columns, 0}});
   }
   return columns;
 }
@@ -69,8 +69,15 @@ void lower_attention(PlanBuilder& plan, const AttentionPattern& pattern) {
   spec.out = plan.new_buffer(Buffer::Kind::arena, byte_size(DType::u16, shape));
   spec.scratch = plan.new_buffer(Buffer::Kind::scratch,
                                  static_cast<int64_t>(spec.scratch_bytes()) * plan.threads());
-  plan.emit(std::make_unique<AttentionStep>(spec),
-            {spec.query, spec.new_keys, spec.new_values, spec.columns, spec.out, spec.scratch});
+  plan.emit(std::make_unique<AttentionStep>(spec), {spec.query,
+                                                    spec.past_keys,
+                                                    spec.new_keys,
+                                                    spec.past_values,
+                                                    spec.new_values,
+                                                    spec.mask,
+                                                    {spec.columns, 0},
+                                                    spec.out,
+                                                    spec.scratch});
   plan.define_at(pattern.result,
                  {spec.out, 0, {elements(shape), spec.head_dim, spec.heads * spec.head_dim, 1}});
 }

@@ -7,16 +7,16 @@ namespace lathe {
 
 void lower_by_reference(PlanBuilder& plan, const Node& node) {
   ReferenceSpec spec{plan.graph(), node.id, {}, {}};
-  std::vector<BufferId> buffers;
+  std::vector<Access> accesses;
   for (const ValueId id : node.inputs) {
     spec.inputs.push_back(plan.dense(id));
-    buffers.push_back(spec.inputs.back().buffer);
+    accesses.emplace_back(spec.inputs.back().buffer);
   }
   for (const ValueId id : node.outputs) {
     spec.outputs.push_back(plan.define(id));
-    buffers.push_back(spec.outputs.back());
+    accesses.emplace_back(spec.outputs.back());
   }
-  plan.emit(make_reference_step(std::move(spec)), buffers);
+  plan.emit(make_reference_step(std::move(spec)), std::move(accesses));
 }
 
 }  // namespace lathe

@@ -39,7 +39,7 @@ bool lower_index_copy(PlanBuilder& plan, const Node& node) {
                           }
                         }
                       }),
-            {index.buffer, source.buffer, out.buffer});
+            {index.buffer, source.buffer, {out.buffer, outer * count * row_bytes}});
   plan.define_at(node.output(), out);
   return true;
 }

@@ -112,13 +112,17 @@ std::vector<double> multipliers(const Encoding& x, const Value& weight, const En
 
 /// Projections of the same input that follow each other become one step, but for one that only an
 /// output reads: that is skipped where the output is unbound.
-void multiply(PlanBuilder& plan, const LinearStep::Input& input, LinearStep::Output output,
-              bool output_only) {
+void multiply(PlanBuilder& plan, const Node& node, const LinearStep::Input& input,
+              LinearStep::Output output, bool output_only) {
   const BufferId written = output.y;
+  std::vector<Access> accesses{written};
+  for (size_t i = 1; i < node.inputs.size(); ++i) {
+    accesses.emplace_back(plan.constant_buffer(node.inputs[i]));
+  }
   auto* open = dynamic_cast<LinearStep*>(plan.last_step());
   if (open != nullptr && !output_only && open->input() == input) {
     open->add(std::move(output));
-    plan.extend_last_step(written);
+    plan.extend_last_step(accesses);
     return;
   }
   const BufferId prepared =
@@ -127,8 +131,8 @@ void multiply(PlanBuilder& plan, const LinearStep::Input& input, LinearStep::Out
       plan.new_buffer(Buffer::Kind::scratch, plan.threads() * int4_scratch_bytes(input.k));
   auto step = std::make_unique<LinearStep>(input, prepared, expanded);
   step->add(std::move(output));
-  plan.emit(std::move(step), {input.buffer, prepared, expanded, written},
-            output_only ? written : -1);
+  accesses.insert(accesses.end(), {input.buffer, prepared, expanded});
+  plan.emit(std::move(step), std::move(accesses), output_only ? written : -1);
 }
 
 }  // namespace
@@ -154,7 +158,7 @@ bool lower_linear(PlanBuilder& plan, const Node& node) {
   output.y =
       bytes ? plan.new_buffer(Buffer::Kind::arena, byte_size(DType::u16, y.shape)) : result.buffer;
   const BufferId wide = output.y;
-  multiply(plan, input, std::move(output),
+  multiply(plan, node, input, std::move(output),
            plan.only_output(node.output()) == result.buffer && !bytes);
   if (bytes) emit_narrow(plan, wide, result.buffer, elements(y.shape));
   plan.define_at(node.output(), result);

@@ -27,6 +27,7 @@ class Lowering {
       // The smallest score of a row, masked ones too, may be that of a later token.
       if (node.op == Op::masked_softmax) plan_.need_every_token();
       if (lower_pattern(node) || claimed_[static_cast<size_t>(id)]) continue;
+      plan_.begin({id});
       const bool lowered = lower_movement(plan_, node) || lower_embedding(plan_, node) ||
                            lower_linear(plan_, node) || lower_rows(plan_, node) ||
                            lower_elementwise(plan_, node) || lower_matmul(plan_, node) ||
@@ -62,20 +63,20 @@ class Lowering {
 
   /// Where the node gives the result of a pattern.
   bool lower_pattern(const Node& node) {
-    if (const auto found = attentions_.find(node.id); found != attentions_.end()) {
-      lower_attention(plan_, found->second);
-    } else if (const auto matmul = repeated_matmuls_.find(node.id);
-               matmul != repeated_matmuls_.end()) {
-      lower_repeated_matmul(plan_, matmul->second);
-    } else if (const auto rope = ropes_.find(node.id); rope != ropes_.end()) {
-      lower_rope(plan_, rope->second);
-    } else if (const auto split = split_ropes_.find(node.id); split != split_ropes_.end()) {
-      lower_split_rope(plan_, split->second);
-    } else if (const auto gated = gates_.find(node.id); gated != gates_.end()) {
-      lower_gated(plan_, gated->second);
-    } else {
-      return false;
-    }
+    return lower_found(node, attentions_, lower_attention) ||
+           lower_found(node, repeated_matmuls_, lower_repeated_matmul) ||
+           lower_found(node, ropes_, lower_rope) ||
+           lower_found(node, split_ropes_, lower_split_rope) ||
+           lower_found(node, gates_, lower_gated);
+  }
+
+  template <typename Pattern>
+  bool lower_found(const Node& node, const std::map<NodeId, Pattern>& patterns,
+                   void (*lower_one)(PlanBuilder&, const Pattern&)) {
+    const auto found = patterns.find(node.id);
+    if (found == patterns.end()) return false;
+    plan_.begin(found->second.covered);
+    lower_one(plan_, found->second);
     return true;
   }
 

@@ -44,7 +44,7 @@ bool lower_embedding(PlanBuilder& plan, const Node& node) {
                               static_cast<size_t>(row_bytes));
                         }
                       }),
-            {table.buffer, ids.buffer, out});
+            {{table.buffer, count * row_bytes}, ids.buffer, out});
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "executors/cpu/steps/copy_step.h"
 #include "executors/cpu/values.h"
 #include "executors/reference/buffer_pool.h"
+#include "graph/summary.h"
 
 namespace lathe {
 namespace {
@@ -31,7 +32,9 @@ PlanBuilder::PlanBuilder(std::shared_ptr<const Graph> graph, int threads)
       users_(graph_->users()),
       places_(at(graph_->value_count())) {
   for (const ValueId id : graph_->inputs()) {
-    const BufferId buffer = add_buffer({.kind = Buffer::Kind::input, .name = value(id).name});
+    const BufferId buffer = add_buffer({.kind = Buffer::Kind::input,
+                                        .bytes = static_cast<size_t>(bytes_of(id)),
+                                        .name = value(id).name});
     inputs_[id] = buffer;
     const Shape& shape = value(id).shape;
     if (row_count(shape) == 1) places_[at(id)] = Place{buffer, 0, dense_strides(shape)};
@@ -63,7 +66,9 @@ Place PlanBuilder::constant(ValueId id) {
   std::optional<Place>& where = places_[at(id)];
   if (!where) {
     const BufferId buffer =
-        add_buffer({.kind = Buffer::Kind::constant, .constant = aligned(*value(id).constant)});
+        add_buffer({.kind = Buffer::Kind::constant,
+                    .bytes = static_cast<size_t>(value(id).constant->byte_count),
+                    .constant = aligned(*value(id).constant)});
     where = Place{buffer, 0, dense_strides(value(id).shape)};
   }
   return *where;
@@ -177,14 +182,25 @@ void PlanBuilder::emit_copy(ValueId id, const Place& to) {
   if (elements(tensor.shape) == 0) return;
   const std::optional<Place>& where = places_[at(id)];
   const Place from = where ? *where : Place{inputs_.at(id)};
-  emit(make_copy_step({tensor.shape, bits_of(tensor.dtype) / 8, from, !where, to}),
-       {from.buffer, to.buffer});
+  emit_aside(make_copy_step({tensor.shape, bits_of(tensor.dtype) / 8, from, !where, to}),
+             {{from.buffer, bytes_of(id)}, to.buffer});
 }
 
-void PlanBuilder::emit(std::unique_ptr<Step> step, const std::vector<BufferId>& buffers,
+void PlanBuilder::emit_aside(std::unique_ptr<Step> step, std::vector<Access> accesses) {
+  plan_.steps.push_back(
+      {.step = std::move(step), .accesses = std::move(accesses), .nodes = nodes_});
+}
+
+void PlanBuilder::begin(std::vector<NodeId> nodes) {
+  nodes_ = std::move(nodes);
+  multiply_adds_ = 0;
+  for (const NodeId id : nodes_) multiply_adds_ += multiply_adds(*graph_, graph_->node(id));
+}
+
+void PlanBuilder::emit(std::unique_ptr<Step> step, std::vector<Access> accesses,
                        BufferId only_for) {
-  plan_.steps.push_back({std::move(step), only_for});
-  for (const BufferId buffer : buffers) touch(buffer);
+  plan_.steps.push_back(
+      {std::move(step), std::move(accesses), nodes_, std::exchange(multiply_adds_, 0), only_for});
 }
 
 Step* PlanBuilder::last_step() const {
@@ -192,20 +208,32 @@ Step* PlanBuilder::last_step() const {
   return plan_.steps.back().step.get();
 }
 
-void PlanBuilder::extend_last_step(BufferId buffer) { touch(buffer); }
+void PlanBuilder::extend_last_step(const std::vector<Access>& accesses) {
+  PlannedStep& last = plan_.steps.back();
+  last.accesses.insert(last.accesses.end(), accesses.begin(), accesses.end());
+  last.nodes.insert(last.nodes.end(), nodes_.begin(), nodes_.end());
+  last.multiply_adds += std::exchange(multiply_adds_, 0);
+}
 
-void PlanBuilder::touch(BufferId id) {
-  const int step = static_cast<int>(plan_.steps.size()) - 1;
-  Buffer& buffer = plan_.buffers[at(id)];
-  if (buffer.first_step < 0) buffer.first_step = step;
-  buffer.last_step = step;
+void PlanBuilder::set_lives() {
+  int number = 0;
+  for (const PlannedStep& step : plan_.steps) {
+    for (const Access& access : step.accesses) {
+      Buffer& buffer = plan_.buffers[at(access.buffer)];
+      if (buffer.first_step < 0) buffer.first_step = number;
+      buffer.last_step = number;
+    }
+    ++number;
+  }
 }
 
 Plan PlanBuilder::finish() {
   for (const GraphOutput& output : graph_->outputs()) {
     if (outputs_.contains(output.name)) continue;
+    if (const Node* producer = graph_->producer(output.value)) begin({producer->id});
     emit_copy(output.value, {open_buffer(output), 0, dense_strides(value(output.value).shape)});
   }
+  set_lives();
   plan_.arena_bytes = plan_arena(plan_.buffers);
   return std::move(plan_);
 }

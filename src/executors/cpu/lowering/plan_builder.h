@@ -21,6 +21,9 @@ class PlanBuilder {
   const Value& value(ValueId id) const { return graph_->value(id); }
   int threads() const { return threads_; }
 
+  /// The steps from here on compute these nodes.
+  void begin(std::vector<NodeId> nodes);
+
   /// Where a value lies. The strides of a bound input are known only when it runs, so its rows are
   /// copied first, unless there is only one.
   Place place(ValueId id);
@@ -54,15 +57,15 @@ class PlanBuilder {
 
   /// Memory in the arena; scratch holds data during one step only.
   BufferId new_buffer(Buffer::Kind kind, int64_t bytes);
-  /// `buffers` are those that the step reads or writes.
-  void emit(std::unique_ptr<Step> step, const std::vector<BufferId>& buffers,
-            BufferId only_for = -1);
+  void emit(std::unique_ptr<Step> step, std::vector<Access> accesses, BufferId only_for = -1);
+  /// A step that computes none of the products of the nodes that are being lowered.
+  void emit_aside(std::unique_ptr<Step> step, std::vector<Access> accesses);
   /// A step that copies a value from where it lies.
   void emit_copy(ValueId id, const Place& to);
   /// The last step, where it is one that always runs; else null.
   Step* last_step() const;
-  /// The last step touches this buffer too.
-  void extend_last_step(BufferId buffer);
+  /// The last step computes the nodes of this moment too, with these accesses.
+  void extend_last_step(const std::vector<Access>& accesses);
 
   /// The results of a token depend on those that come later.
   void need_every_token() { plan_.every_token_counts = true; }
@@ -79,7 +82,7 @@ class PlanBuilder {
   const GraphOutput* open_output_dense(ValueId id, Place where) const;
   const Node* only_movement(ValueId id) const;
   BufferId open_buffer(const GraphOutput& output);
-  void touch(BufferId buffer);
+  void set_lives();
 
   std::shared_ptr<const Graph> graph_;
   int threads_;
@@ -88,6 +91,8 @@ class PlanBuilder {
   std::unordered_map<ValueId, BufferId> inputs_;       // as bound
   std::unordered_map<std::string, BufferId> outputs_;  // by name
   std::unordered_map<ValueId, BufferId> mask_columns_;
+  std::vector<NodeId> nodes_;  // that are being lowered
+  int64_t multiply_adds_ = 0;  // of theirs that no step has yet
   Plan plan_;
 };
 

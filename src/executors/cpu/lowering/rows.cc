@@ -19,10 +19,10 @@ Place in_rows(PlanBuilder& plan, ValueId id) {
 }
 
 /// Emits body(kernels, x, y, scratch) for every row of u16 codes. Scratch is 64-byte aligned, of
-/// `scratch_bytes`.
+/// `scratch_bytes`. `constants` are what the body reads besides.
 template <typename Body>
 void each_row(PlanBuilder& plan, const Node& node, const char* name, int64_t scratch_bytes,
-              Body body) {
+              Body body, const std::vector<BufferId>& constants = {}) {
   const Shape& shape = plan.value(node.output()).shape;
   const Place x = in_rows(plan, node.inputs[0]);
   const Place y = plan.reserve(node.output(), x.strides);
@@ -37,6 +37,8 @@ void each_row(PlanBuilder& plan, const Node& node, const char* name, int64_t scr
            frame.at<std::byte>(scratch, stride * member));
     }
   };
+  std::vector<Access> accesses{x.buffer, y.buffer, scratch};
+  accesses.insert(accesses.end(), constants.begin(), constants.end());
   plan.emit(make_step(name,
                       [=](const Frame& frame) noexcept {
                         constexpr int64_t kWorthwhile = 16 * 1024;
@@ -46,7 +48,7 @@ void each_row(PlanBuilder& plan, const Node& node, const char* name, int64_t scr
                           run(frame, rows * member / team, rows * (member + 1) / team, member);
                         });
                       }),
-            {x.buffer, y.buffer, scratch});
+            std::move(accesses));
   plan.define_at(node.output(), y);
 }
 
@@ -69,7 +71,8 @@ bool lower_rms_norm(PlanBuilder& plan, const Node& node) {
             eps = static_cast<float>(node.attributes.real("eps"))](
                const Kernels& k, const uint16_t* x, uint16_t* y, std::byte*) {
              k.rms_norm(x, weight.data(), y, width, eps, from, to);
-           });
+           },
+           {plan.constant_buffer(node.inputs[1])});
   return true;
 }
 

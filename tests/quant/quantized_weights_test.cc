@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -53,14 +52,16 @@ std::vector<int32_t> effective_codes(const QuantizedConstant& weight, const Shap
     const auto* rows = reinterpret_cast<const int16_t*>(bytes);
     return {rows, rows + channels * k};
   }
-  std::vector<int8_t> packed(packed_constant_bytes(channels, k));
-  if (weight.encoding.dtype == DType::i4) {
-    expand_int4(bytes, int4_matrix(value_of(weight, shape)), packed.data());
-  } else {
-    std::memcpy(packed.data(), bytes, packed.size());
-  }
   std::vector<int8_t> codes(static_cast<size_t>(channels * k));
-  unpack_weights(packed.data(), channels, k, codes.data());
+  if (weight.encoding.dtype == DType::i8) {
+    unpack_weights(reinterpret_cast<const int8_t*>(bytes), channels, k, codes.data());
+    return {codes.begin(), codes.end()};
+  }
+  const Int4Matrix matrix = int4_matrix(value_of(weight, shape));
+  for (int64_t c = 0; c < channels; c += 16) {
+    unpack_int4_group(bytes + static_cast<size_t>(c / 16) * int4_group_bytes(matrix),
+                      std::min<int64_t>(16, channels - c), matrix, codes.data() + c * k);
+  }
   return {codes.begin(), codes.end()};
 }
 

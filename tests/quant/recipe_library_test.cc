@@ -141,6 +141,18 @@ TEST(RecipeLibrary, DefaultIs16a8wPerChannelWith8BitKeysAndValues) {
   EXPECT_TRUE(recipe.rules.empty());
 }
 
+TEST(RecipeLibrary, DefaultOf4BitsKeeps8InTheOutputLayer) {
+  const Recipe recipe = load_recipe("default-16a4w_block");
+  EXPECT_EQ(recipe.activation, DType::u16);
+  EXPECT_EQ(recipe.kv_bits, 8);
+  EXPECT_EQ(recipe.weight, kInt4Block32);
+  EXPECT_TRUE(recipe.transforms);
+  ASSERT_EQ(recipe.rules.size(), 1u);
+  EXPECT_EQ(recipe.rules[0].weight, kInt8);
+  EXPECT_TRUE(recipe.rules[0].module->is_found_in("lm_head"));
+  EXPECT_FALSE(recipe.rules[0].module->is_found_in("model.layers.0.mlp.down_proj"));
+}
+
 TEST(RecipeLibrary, EveryRecipeIsUnderItsOwnName) {
   EXPECT_THAT(recipe_names(), Contains("default-16a8w"));
   for (const std::string& name : recipe_names()) EXPECT_EQ(load_recipe(name).name, name);

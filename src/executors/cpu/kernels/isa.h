@@ -10,12 +10,15 @@ namespace lathe {
 enum class Isa {
   portable,
   avx2,
-  avx512,        ///< F, BW, VL, DQ and VNNI
+  avxvnni,       ///< and AVX-VNNI: dot products of bytes
+  avx512bw,      ///< F, BW, VL and DQ
+  avx512,        ///< and VNNI
+  amx,           ///< and AMX with its products of bytes, which the operating system has to permit
   neon_dotprod,  ///< Armv8.2 dot product
   neon_i8mm      ///< and the mixed-sign dot products of the int8 matrix extension
 };
 
-/// "portable", "avx2", "avx512", "neon_dotprod", "neon_i8mm"
+/// "portable", "avx2", "avxvnni", "avx512bw", "avx512", "amx", "neon_dotprod", "neon_i8mm"
 std::string_view name_of(Isa isa);
 std::optional<Isa> isa_named(std::string_view name);
 

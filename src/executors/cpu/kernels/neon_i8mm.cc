@@ -5,7 +5,6 @@
 
 #define LATHE_NEON_I8MM 1
 #include "executors/cpu/kernels/generic/neon.h"
-#include "executors/cpu/kernels/tables.h"
 
 namespace lathe {
 

@@ -81,17 +81,8 @@ void dot_block(const uint8_t* prepared, const int8_t* packed, int64_t depth, int
 }  // namespace
 }  // namespace lathe
 
-#include "executors/cpu/kernels/generic/attention.h"
-#include "executors/cpu/kernels/generic/elementwise.h"
-#include "executors/cpu/kernels/generic/hadamard.h"
-#include "executors/cpu/kernels/generic/linear_int4.h"
-#include "executors/cpu/kernels/generic/matmul.h"
-#include "executors/cpu/kernels/generic/prepare_bytes.h"
-#include "executors/cpu/kernels/generic/rms_norm.h"
-#include "executors/cpu/kernels/generic/rope.h"
-#include "executors/cpu/kernels/generic/softmax.h"
-#include "executors/cpu/kernels/generic/table.h"
-#include "executors/cpu/kernels/tables.h"
+#include "executors/cpu/kernels/generic/bytes_as_codes.h"
+#include "executors/cpu/kernels/generic/every_kernel.h"
 
 namespace lathe {
 

@@ -34,7 +34,7 @@ const Kernels& choose() {
 
 }  // namespace
 
-int64_t prepared_bytes(int64_t k) { return round_up(2 * round_up(k, 4), 64); }
+int64_t prepared_bytes(int64_t k) { return 2 * round_up(k, 64); }
 
 int64_t int4_scratch_bytes(int64_t k) { return kExpandedChannels * round_up(k, 8); }
 
@@ -52,8 +52,14 @@ const Kernels& kernels_for(Isa isa) {
 #if defined(__x86_64__)
     case Isa::avx2:
       return kAvx2Kernels;
+    case Isa::avxvnni:
+      return kAvxVnniKernels;
+    case Isa::avx512bw:
+      return kAvx512bwKernels;
     case Isa::avx512:
       return kAvx512Kernels;
+    case Isa::amx:
+      return kAmxKernels;
 #elif defined(__aarch64__)
     case Isa::neon_dotprod:
       return kNeonDotprodKernels;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "executors/cpu/kernels/kernels.h"
+#include "executors/cpu/kernels/tables.h"
 
 namespace lathe {
 namespace {

@@ -12,7 +12,8 @@ TEST(IsaTest, PortableIsAlwaysThereAndComesFirst) {
 }
 
 TEST(IsaTest, NamesAreReadBack) {
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::neon_dotprod, Isa::neon_i8mm}) {
+  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avxvnni, Isa::avx512bw, Isa::avx512,
+                        Isa::amx, Isa::neon_dotprod, Isa::neon_i8mm}) {
     EXPECT_EQ(isa_named(name_of(isa)), isa);
   }
   EXPECT_EQ(isa_named("sse2"), std::nullopt);

@@ -39,9 +39,10 @@ int default_threads() {
   return cores.empty() ? 1 : static_cast<int>(cores.size());
 }
 
-ThreadPool::ThreadPool(int threads) {
+// To begin with there is no job: all its shares are taken.
+ThreadPool::ThreadPool(int threads) : next_(static_cast<uint64_t>(threads > 0 ? threads : 1)) {
   for (int member = 1; member < threads; ++member) {
-    workers_.emplace_back([this, member] { work(member); });
+    workers_.emplace_back([this] { work(); });
   }
 }
 
@@ -54,6 +55,24 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
+bool ThreadPool::has_share(uint64_t next) const {
+  return static_cast<uint32_t>(next) < workers_.size() + 1;
+}
+
+bool ThreadPool::take_share() noexcept {
+  uint64_t next = next_.load(std::memory_order_acquire);
+  while (has_share(next)) {
+    if (!next_.compare_exchange_weak(next, next + 1, std::memory_order_acq_rel,
+                                     std::memory_order_acquire)) {
+      continue;
+    }
+    job_(context_, static_cast<int>(static_cast<uint32_t>(next)));
+    done_.fetch_add(1, std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
 void ThreadPool::run_erased(Erased job, const void* context) noexcept {
   if (workers_.empty()) {
     job(context, 0);
@@ -61,17 +80,19 @@ void ThreadPool::run_erased(Erased job, const void* context) noexcept {
   }
   job_ = job;
   context_ = context;
-  pending_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-  generation_.fetch_add(1);
-  // A worker counts itself as sleeping before it looks at the generation for the last time, so
-  // either it sees this job or it is seen here.
+  done_.store(0, std::memory_order_relaxed);
+  const uint64_t number = (next_.load(std::memory_order_relaxed) >> 32) + 1;
+  next_.store(number << 32);
+  // A worker counts itself as sleeping before it looks for a share for the last time, so either it
+  // sees this job or it is seen here.
   if (sleeping_.load() > 0) {
     const std::lock_guard lock(mutex_);
     wake_.notify_all();
   }
-  job(context, 0);
+  while (take_share()) {
+  }
   int spins = 0;
-  while (pending_.load(std::memory_order_acquire) > 0) {
+  while (done_.load(std::memory_order_acquire) < size()) {
     // With more threads than processors the one we wait for may need this one.
     if (++spins < kSpins) {
       relax();
@@ -81,24 +102,20 @@ void ThreadPool::run_erased(Erased job, const void* context) noexcept {
   }
 }
 
-void ThreadPool::work(int member) {
-  uint64_t seen = 0;
-  while (true) {
-    int spins = 0;
-    while (generation_.load(std::memory_order_acquire) == seen && !stop_.load()) {
-      if (++spins < kSpins) {
-        relax();
-        continue;
-      }
+void ThreadPool::work() {
+  int spins = 0;
+  while (!stop_.load()) {
+    if (take_share()) {
+      spins = 0;
+    } else if (++spins < kSpins) {
+      relax();
+    } else {
       std::unique_lock lock(mutex_);
       sleeping_.fetch_add(1);
-      wake_.wait(lock, [&] { return generation_.load() != seen || stop_.load(); });
+      wake_.wait(lock, [&] { return has_share(next_.load()) || stop_.load(); });
       sleeping_.fetch_sub(1);
+      spins = 0;
     }
-    if (stop_.load()) return;
-    ++seen;
-    job_(context_, member);
-    pending_.fetch_sub(1, std::memory_order_release);
   }
 }
 

@@ -16,8 +16,11 @@ int default_threads();
 /// What a thread option means: `wanted`, or default_threads() for 0.
 inline int thread_count(int wanted) { return wanted > 0 ? wanted : default_threads(); }
 
-/// A fixed team of threads. The caller is member 0; the others spin briefly for the next job, then
-/// sleep. run() neither allocates nor throws. One run() at a time; jobs must not call run().
+/// A fixed team of threads: the caller, and others that spin briefly for the next job, then sleep.
+/// A job has one share for each member; whoever is free takes the next one, so the caller never
+/// waits for a thread that the system does not let run (another program, another pool, more threads
+/// than processors) but for what that thread has begun. run() neither allocates nor throws. One
+/// run() at a time; jobs must not call run().
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);
@@ -27,7 +30,7 @@ class ThreadPool {
 
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
-  /// Calls job(member) once for every member in [0, size()), each on its own thread, and waits.
+  /// Calls job(member) once for every member in [0, size()), on whatever thread, and waits.
   template <typename Job>
   void run(const Job& job) noexcept {
     run_erased([](const void* context, int member) { (*static_cast<const Job*>(context))(member); },
@@ -54,13 +57,18 @@ class ThreadPool {
  private:
   using Erased = void (*)(const void* context, int member);
   void run_erased(Erased job, const void* context) noexcept;
-  void work(int member);
+  void work();
+  bool take_share() noexcept;
+  bool has_share(uint64_t next) const;
 
   std::vector<std::thread> workers_;
   Erased job_ = nullptr;
   const void* context_ = nullptr;
-  std::atomic<uint64_t> generation_{0};  // one more for each job
-  std::atomic<int> pending_{0};          // workers that have not finished the current job
+  // Which share is next, and of which job: shares in the low half, jobs counted in the high one.
+  // Who takes a share does so of the job that it has looked at, and until that share is done the
+  // job, its context and this thread's run() stay.
+  alignas(64) std::atomic<uint64_t> next_;
+  alignas(64) std::atomic<int> done_{0};  // shares of the current job
   std::atomic<int> sleeping_{0};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <cstdint>
+#include <thread>
 #include <vector>
 
 namespace lathe {
@@ -31,6 +34,26 @@ TEST(ThreadPool, SplitCoversEveryIndexOnceInWholeGrains) {
     });
     EXPECT_TRUE(whole);
     for (const auto& hit : hits) EXPECT_EQ(hit, 1);
+  }
+}
+
+TEST(ThreadPool, ManyPoolsAtOnceKeepTheirJobsApart) {
+  constexpr int kPools = 4;
+  std::vector<std::thread> callers;
+  std::array<std::atomic<int64_t>, kPools> sums{};
+  for (int i = 0; i < kPools; ++i) {
+    callers.emplace_back([&, i] {
+      ThreadPool pool(3);
+      for (int round = 0; round < 2000; ++round) {
+        std::array<int64_t, 3> shares{};
+        pool.run([&](int member) { shares[static_cast<size_t>(member)] = round + i; });
+        for (const int64_t share : shares) sums[static_cast<size_t>(i)] += share;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  for (int i = 0; i < kPools; ++i) {
+    EXPECT_EQ(sums[static_cast<size_t>(i)], int64_t{3} * (1999 * 1000 + 2000 * i));
   }
 }
 

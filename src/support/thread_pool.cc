@@ -40,8 +40,9 @@ int default_threads() {
 }
 
 // To begin with there is no job: all its shares are taken.
-ThreadPool::ThreadPool(int threads) : next_(static_cast<uint64_t>(threads > 0 ? threads : 1)) {
-  for (int member = 1; member < threads; ++member) {
+ThreadPool::ThreadPool(int threads)
+    : members_(threads > 0 ? threads : 1), next_(static_cast<uint64_t>(members_)) {
+  for (int member = 1; member < members_; ++member) {
     workers_.emplace_back([this] { work(); });
   }
 }
@@ -56,7 +57,7 @@ ThreadPool::~ThreadPool() {
 }
 
 bool ThreadPool::has_share(uint64_t next) const {
-  return static_cast<uint32_t>(next) < workers_.size() + 1;
+  return static_cast<uint32_t>(next) < static_cast<uint32_t>(members_);
 }
 
 bool ThreadPool::take_share() noexcept {
@@ -74,7 +75,7 @@ bool ThreadPool::take_share() noexcept {
 }
 
 void ThreadPool::run_erased(Erased job, const void* context) noexcept {
-  if (workers_.empty()) {
+  if (members_ == 1) {
     job(context, 0);
     return;
   }

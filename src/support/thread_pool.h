@@ -28,7 +28,7 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  int size() const { return static_cast<int>(workers_.size()) + 1; }
+  int size() const { return members_; }
 
   /// Calls job(member) once for every member in [0, size()), on whatever thread, and waits.
   template <typename Job>
@@ -61,6 +61,7 @@ class ThreadPool {
   bool take_share() noexcept;
   bool has_share(uint64_t next) const;
 
+  const int members_;  // the caller and the workers; these read it while they are still being made
   std::vector<std::thread> workers_;
   Erased job_ = nullptr;
   const void* context_ = nullptr;

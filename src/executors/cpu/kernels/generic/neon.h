@@ -1,7 +1,14 @@
 #pragma once
 
-// The kernels that neon_dotprod.cc and neon_i8mm.cc share. LATHE_NEON_I8MM says which dot product
-// there is: int8 by int8, or uint8 by int8.
+// The kernels that neon_dotprod.cc and neon_i8mm.cc share. The source file that includes this
+// defines before, in the anonymous namespace:
+//   kFlip                       what every byte of a prepared activation is exclusive-ored with
+//   kPreparedOffset             a prepared x stands for x - kPreparedOffset
+//   Weights, weights_of(a, b)   4 channels by 8 of k, from registers of 4 channels by 4 of k
+//   RowSums                     int32 sums of one row and 16 channels, for both byte planes:
+//     clear()
+//     add(j, x, weights)        channels 4 j to 4 j + 3, x as 8 high bytes and 8 low bytes
+//     high(j), low(j)           sums of those channels
 
 #include "executors/cpu/kernels/generic/attention_scratch.h"
 #include "executors/cpu/kernels/generic/finish_linear.h"
@@ -9,48 +16,12 @@
 namespace lathe {
 namespace {
 
-// A prepared row is [k / 4][4 high bytes, 4 low bytes].
-#if LATHE_NEON_I8MM
-using Activations = uint8x8_t;
-constexpr uint8_t kFlip = 0;
-/// The bytes are unsigned, as they are.
-constexpr int32_t kPreparedOffset = 0;
-#else
-using Activations = int8x8_t;
-constexpr uint8_t kFlip = 0x80;
-/// Both bytes are less by 128.
-constexpr int32_t kPreparedOffset = 128 * 256 + 128;
-#endif
-
 /// A sum of one byte plane grows by at most 255 * 128 per element: this many fit int32.
 constexpr int64_t kSafeDepth = 65536;
 
-inline Activations load_quad(const uint8_t* prepared) {
-#if LATHE_NEON_I8MM
-  return vld1_u8(prepared);
-#else
-  return vreinterpret_s8_u8(vld1_u8(prepared));
-#endif
-}
-
-inline int32x4_t dot_high(int32x4_t sum, int8x16_t weights, Activations quad) {
-#if LATHE_NEON_I8MM
-  return vsudotq_lane_s32(sum, weights, quad, 0);
-#else
-  return vdotq_lane_s32(sum, weights, quad, 0);
-#endif
-}
-
-inline int32x4_t dot_low(int32x4_t sum, int8x16_t weights, Activations quad) {
-#if LATHE_NEON_I8MM
-  return vsudotq_lane_s32(sum, weights, quad, 1);
-#else
-  return vdotq_lane_s32(sum, weights, quad, 1);
-#endif
-}
-
+/// A prepared row is [k / 8][8 high bytes, 8 low bytes]. What fills it up is 0.
 void prepare_activation(const uint16_t* x, int64_t k, uint8_t* prepared) noexcept {
-  constexpr uint8_t kPlanes[16] = {1, 3, 5, 7, 0, 2, 4, 6, 9, 11, 13, 15, 8, 10, 12, 14};
+  constexpr uint8_t kPlanes[16] = {1, 3, 5, 7, 9, 11, 13, 15, 0, 2, 4, 6, 8, 10, 12, 14};
   const uint8x16_t planes = vld1q_u8(kPlanes);
   const uint8x16_t flip = vdupq_n_u8(kFlip);
   int64_t i = 0;
@@ -58,48 +29,47 @@ void prepare_activation(const uint16_t* x, int64_t k, uint8_t* prepared) noexcep
     const uint8x16_t codes = vreinterpretq_u8_u16(vld1q_u16(x + i));
     vst1q_u8(prepared + 2 * i, veorq_u8(vqtbl1q_u8(codes, planes), flip));
   }
-  for (; i < round_up(k, 4); ++i) {
-    const uint16_t code = i < k ? x[i] : 0;
-    prepared[i / 4 * 8 + i % 4] = static_cast<uint8_t>(code >> 8) ^ kFlip;
-    prepared[i / 4 * 8 + 4 + i % 4] = static_cast<uint8_t>(code) ^ kFlip;
+  if (i == k) return;
+  vst1q_u8(prepared + 2 * i, vdupq_n_u8(0));
+  for (int64_t j = 0; j < k - i; ++j) {
+    prepared[2 * i + j] = static_cast<uint8_t>(x[i + j] >> 8) ^ kFlip;
+    prepared[2 * i + 8 + j] = static_cast<uint8_t>(x[i + j]) ^ kFlip;
   }
 }
 
-/// Sums of kRows rows and 16 channels, 4 a register.
+/// Sums of kRows rows and 16 channels.
 template <int kRows>
 struct Tile {
-  int32x4_t high[kRows][4];
-  int32x4_t low[kRows][4];
+  RowSums rows[kRows];
 
   void clear() {
-    for (int r = 0; r < kRows; ++r) {
-      for (int j = 0; j < 4; ++j) high[r][j] = low[r][j] = vdupq_n_s32(0);
-    }
+    for (RowSums& row : rows) row.clear();
   }
 
-  /// Adds four of k: x of row r at `x + r * stride`, one 64-byte block of weights.
-  void add(const uint8_t* x, int64_t stride, const int8_t* packed) {
-    Activations quads[kRows];
-    for (int r = 0; r < kRows; ++r) quads[r] = load_quad(x + r * stride);
+  /// Adds eight of k: x of row r at `x + r * stride`, two 64-byte blocks of weights.
+  void add(const uint8_t* x, int64_t stride, const int8_t* first, const int8_t* second) {
+    uint8x16_t activations[kRows];
+    for (int r = 0; r < kRows; ++r) activations[r] = vld1q_u8(x + r * stride);
     for (int j = 0; j < 4; ++j) {
-      const int8x16_t weights = vld1q_s8(packed + j * 16);
-      for (int r = 0; r < kRows; ++r) {
-        high[r][j] = dot_high(high[r][j], weights, quads[r]);
-        low[r][j] = dot_low(low[r][j], weights, quads[r]);
-      }
+      const Weights weights = weights_of(vld1q_s8(first + j * 16), vld1q_s8(second + j * 16));
+      for (int r = 0; r < kRows; ++r) rows[r].add(j, activations[r], weights);
     }
   }
 };
 
-/// total[16] += 256 * high + low
-inline void add_planes(const int32x4_t* high, const int32x4_t* low, double* total) {
-  int32_t high_sums[16];
-  int32_t low_sums[16];
-  for (int j = 0; j < 4; ++j) {
-    vst1q_s32(high_sums + j * 4, high[j]);
-    vst1q_s32(low_sums + j * 4, low[j]);
-  }
-  for (int c = 0; c < 16; ++c) total[c] += high_sums[c] * 256.0 + low_sums[c];
+/// total[4] += 256 * high + low
+inline void add_planes(int32x4_t high, int32x4_t low, double* total) {
+  int32_t high_sums[4];
+  int32_t low_sums[4];
+  vst1q_s32(high_sums, high);
+  vst1q_s32(low_sums, low);
+  for (int c = 0; c < 4; ++c) total[c] += high_sums[c] * 256.0 + low_sums[c];
+}
+
+/// The weights of the last four of eight of k: `step` bytes behind those of the first four. Where
+/// only four are left, the activations beyond are 0, and any weights do.
+inline const int8_t* second_block(const int8_t* first, int64_t step, int64_t left) {
+  return left > 4 ? first + step : first;
 }
 
 template <int kRows>
@@ -113,8 +83,15 @@ void linear_tile(const LinearArgs& args, const ChannelGroup& group, int64_t firs
     const int64_t stop = smaller(depth, at + kSafeDepth);
     Tile<kRows> tile;
     tile.clear();
-    for (int64_t i = at; i < stop; i += 4) tile.add(x + i * 2, stride, packed + i * 16);
-    for (int r = 0; r < kRows; ++r) add_planes(tile.high[r], tile.low[r], total[r]);
+    for (int64_t i = at; i < stop; i += 8) {
+      const int8_t* first = packed + i * 16;
+      tile.add(x + i * 2, stride, first, second_block(first, 64, depth - i));
+    }
+    for (int r = 0; r < kRows; ++r) {
+      for (int j = 0; j < 4; ++j) {
+        add_planes(tile.rows[r].high(j), tile.rows[r].low(j), total[r] + 4 * j);
+      }
+    }
   }
   for (int r = 0; r < kRows; ++r) {
     finish_group(total[r], group, args, args.y + (first_row + r) * args.y_stride + n);
@@ -131,36 +108,17 @@ void linear(const LinearArgs& args, int64_t begin, int64_t end) noexcept {
   }
 }
 
-/// Sums of one row and 16 channels over lines of 4-bit weights, 8 columns each.
-struct Int4Sums {
-  int32x4_t high[4];
-  int32x4_t low[4];
-
-  void clear() {
-    for (int j = 0; j < 4; ++j) high[j] = low[j] = vdupq_n_s32(0);
+/// Adds a line of 4-bit weights, 8 columns. Codes count 16 times: a nibble in the upper half of its
+/// byte has its sign there.
+inline void add_int4_line(RowSums& sums, const uint8_t* x, const uint8_t* line) {
+  const uint8x16_t activations = vld1q_u8(x);
+  for (int j = 0; j < 4; ++j) {
+    const uint8x16_t bytes = vld1q_u8(line + j * 16);
+    const int8x16_t first = vreinterpretq_s8_u8(vshlq_n_u8(bytes, 4));
+    const int8x16_t second = vreinterpretq_s8_u8(vandq_u8(bytes, vdupq_n_u8(0xF0)));
+    sums.add(j, activations, weights_of(first, second));
   }
-
-  /// Adds a line. Codes count 16 times: a nibble in the upper half of its byte has its sign there.
-  void add_line(const uint8_t* x, const uint8_t* line) {
-    const Activations first_quad = load_quad(x);
-    const Activations second_quad = load_quad(x + 8);
-    for (int j = 0; j < 4; ++j) {
-      const uint8x16_t bytes = vld1q_u8(line + j * 16);
-      const int8x16_t first = vreinterpretq_s8_u8(vshlq_n_u8(bytes, 4));
-      const int8x16_t second = vreinterpretq_s8_u8(vandq_u8(bytes, vdupq_n_u8(0xF0)));
-      high[j] = dot_high(dot_high(high[j], first, first_quad), second, second_quad);
-      low[j] = dot_low(dot_low(low[j], first, first_quad), second, second_quad);
-    }
-  }
-
-  /// Adds a block, times the factors of its channels.
-  void add_block(const Int4Sums& block, const int32x4_t* factors) {
-    for (int j = 0; j < 4; ++j) {
-      high[j] = vmlaq_s32(high[j], vshrq_n_s32(block.high[j], 4), factors[j]);
-      low[j] = vmlaq_s32(low[j], vshrq_n_s32(block.low[j], 4), factors[j]);
-    }
-  }
-};
+}
 
 /// The factors of 16 channels in one block.
 inline void load_factors(const uint8_t* nibbles, int32x4_t* factors) {
@@ -186,22 +144,26 @@ bool linear_int4_row(const LinearArgs& args, int64_t begin, int64_t end) {
     double total[16] = {};
     for (int64_t at = 0; at < args.k; at += safe) {
       const int64_t stop = smaller(args.k, at + safe);
-      Int4Sums sums;
-      sums.clear();
+      int32x4_t high[4];
+      int32x4_t low[4];
+      for (int j = 0; j < 4; ++j) high[j] = low[j] = vdupq_n_s32(0);
       for (int64_t i = at; i < stop; i += block) {
         if (weights.block != 0) {
           load_factors(next_factors, factors);
           next_factors += 8;
         }
-        Int4Sums of_block;
-        of_block.clear();
+        RowSums sums;
+        sums.clear();
         const int64_t block_end = smaller(stop, i + block);
         for (int64_t column = i; column < block_end; column += 8) {
-          of_block.add_line(args.prepared + 2 * column, codes + 8 * column);
+          add_int4_line(sums, args.prepared + 2 * column, codes + 8 * column);
         }
-        sums.add_block(of_block, factors);
+        for (int j = 0; j < 4; ++j) {
+          high[j] = vmlaq_s32(high[j], vshrq_n_s32(sums.high(j), 4), factors[j]);
+          low[j] = vmlaq_s32(low[j], vshrq_n_s32(sums.low(j), 4), factors[j]);
+        }
       }
-      add_planes(sums.high, sums.low, total);
+      for (int j = 0; j < 4; ++j) add_planes(high[j], low[j], total + 4 * j);
     }
     finish_group(total, channel_group(args, n, kPreparedOffset), args, args.y + n);
   }
@@ -249,12 +211,13 @@ void dot_block(const uint8_t* prepared, const int8_t* packed, int64_t depth, int
   for (int group = 0; group < 4; ++group) {
     Tile<1> tile;
     tile.clear();
-    for (int64_t i = 0; i < depth; i += 4) {
-      tile.add(prepared + i * 2, 0, packed + i * kBlock + group * 64);
+    for (int64_t i = 0; i < depth; i += 8) {
+      const int8_t* first = packed + i * kBlock + group * 64;
+      tile.add(prepared + i * 2, 0, first, second_block(first, 4 * kBlock, depth - i));
     }
+    const RowSums& sums = tile.rows[0];
     for (int j = 0; j < 4; ++j) {
-      vst1q_s32(out + group * 16 + j * 4,
-                vaddq_s32(vshlq_n_s32(tile.high[0][j], 8), tile.low[0][j]));
+      vst1q_s32(out + group * 16 + j * 4, vaddq_s32(vshlq_n_s32(sums.high(j), 8), sums.low(j)));
     }
   }
 }

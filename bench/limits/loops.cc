@@ -14,6 +14,9 @@ constexpr int kChains = 16;
 
 #if defined(__x86_64__)
 
+/// An addition takes one cycle, and there are but 16 registers.
+constexpr int kAvx2Chains = 8;
+
 #define LATHE_AVX2 __attribute__((target("avx2")))
 #define LATHE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vnni")))
 
@@ -26,30 +29,33 @@ LATHE_AVX2 inline __m256i widen_avx2(const uint8_t* from) {
   return _mm256_cvtepi8_epi16(_mm_load_si128(reinterpret_cast<const __m128i*>(from)));
 }
 
+/// 8 int32 sums. Not __m256i, which is a vector of 64-bit numbers: through the change of type GCC
+/// keeps two registers for each sum and spills.
+using Sums8 = uint32_t __attribute__((vector_size(32)));
+
 template <bool kFromL1>
 LATHE_AVX2 int32_t multiply_avx2(const uint8_t* operands, int64_t steps) {
-  constexpr int kAtOnce = 12;
-  constexpr int64_t kStepBytes = 16 * kAtOnce;
-  __m256i sums[kAtOnce];
-  for (int j = 0; j < kAtOnce; ++j) sums[j] = load_avx2(operands + j * 32);
+  constexpr int64_t kStepBytes = 16 * kAvx2Chains;
+  Sums8 sums[kAvx2Chains];
+  for (int j = 0; j < kAvx2Chains; ++j) sums[j] = (Sums8)load_avx2(operands + j * 32);
   const __m256i activations = load_avx2(operands);
   __m256i weights = load_avx2(operands + 32);
   int64_t at = 0;
   for (int64_t step = 0; step < steps; ++step) {
-    for (int j = 0; j < kAtOnce; ++j) {
+    for (int j = 0; j < kAvx2Chains; ++j) {
       if constexpr (kFromL1) {
         weights = widen_avx2(operands + at + j * 16);
       } else {
         // Unknown to the compiler, or it would multiply once for all steps.
         __asm__ volatile("" : "+x"(weights));
       }
-      sums[j] = _mm256_add_epi32(sums[j], _mm256_madd_epi16(weights, activations));
+      sums[j] += (Sums8)_mm256_madd_epi16(weights, activations);
     }
     at = at + 2 * kStepBytes <= kOperandBytes ? at + kStepBytes : 0;
   }
-  __m256i total = sums[0];
-  for (int j = 1; j < kAtOnce; ++j) total = _mm256_xor_si256(total, sums[j]);
-  return _mm256_extract_epi32(total, 0);
+  Sums8 total = sums[0];
+  for (int j = 1; j < kAvx2Chains; ++j) total ^= sums[j];
+  return static_cast<int32_t>(total[0]);
 }
 
 LATHE_AVX2 int32_t read_avx2(const uint8_t* begin, int64_t bytes, int64_t ahead) {
@@ -65,6 +71,12 @@ LATHE_AVX2 int32_t read_avx2(const uint8_t* begin, int64_t bytes, int64_t ahead)
   __m256i total = sums[0];
   for (int j = 1; j < 8; ++j) total = _mm256_xor_si256(total, sums[j]);
   return _mm256_extract_epi32(total, 0);
+}
+
+LATHE_AVX512 inline int32_t first_of(__m512i x) {
+  alignas(64) int32_t numbers[16];
+  _mm512_store_si512(numbers, x);
+  return numbers[0];
 }
 
 LATHE_AVX512 inline __m512i load_avx512(const uint8_t* from) { return _mm512_load_si512(from); }
@@ -86,7 +98,7 @@ LATHE_AVX512 int32_t multiply_avx512(const uint8_t* operands, int64_t steps) {
   }
   __m512i total = sums[0];
   for (int j = 1; j < kChains; ++j) total = _mm512_xor_si512(total, sums[j]);
-  return _mm_cvtsi128_si32(_mm512_castsi512_si128(total));
+  return first_of(total);
 }
 
 LATHE_AVX512 int32_t read_avx512(const uint8_t* begin, int64_t bytes, int64_t ahead) {
@@ -100,7 +112,7 @@ LATHE_AVX512 int32_t read_avx512(const uint8_t* begin, int64_t bytes, int64_t ah
   }
   const __m512i total =
       _mm512_xor_si512(_mm512_xor_si512(sums[0], sums[1]), _mm512_xor_si512(sums[2], sums[3]));
-  return _mm_cvtsi128_si32(_mm512_castsi512_si128(total));
+  return first_of(total);
 }
 
 #elif defined(__aarch64__)
@@ -167,7 +179,8 @@ std::optional<Loops> loops_for(Isa isa) {
 #if defined(__x86_64__)
     // 16 products of 16 bits, of which 8 are a weight's.
     case Isa::avx2:
-      return Loops{"vpmaddwd", 12 * 32, multiply_avx2<false>, multiply_avx2<true>, read_avx2};
+      return Loops{"vpmaddwd", kAvx2Chains * 32, multiply_avx2<false>, multiply_avx2<true>,
+                   read_avx2};
     case Isa::avx512:
       return Loops{"vpdpbusd", kChains * 64, multiply_avx512<false>, multiply_avx512<true>,
                    read_avx512};

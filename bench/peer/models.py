@@ -91,7 +91,7 @@ class Model:
 
 MODELS = (
     Model("smollm2-135m", "SmolLM2-135M-Instruct", 134_515_008, 64),
-    Model("qwen2.5-0.5b", "random weights in the shape of Qwen2.5 0.5B, as a Llama", 494_000_000, 32,
+    Model("qwen2.5-0.5b", "random weights in the shape of Qwen2.5 0.5B, as a Llama", 494_005_120, 32,
           ("--hidden", "896", "--layers", "24", "--heads", "14", "--kv-heads", "2", "--head-dim",
            "64", "--mlp", "4864", "--vocab", "151936", "--positions", "32768", "--theta",
            "1000000")),

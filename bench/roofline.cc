@@ -180,9 +180,13 @@ int main(int argc, char** argv) {
   const CLI::Range tokens(1, 1 << 20);
   app.add_option("MODEL", arguments.models, "Artifacts made by lathe compile")
       ->check(CLI::ExistingFile);
-  app.add_option("-p", arguments.prompts, "Lengths of prompts")->delimiter(',')->check(tokens);
+  app.add_option("-p", arguments.prompts, "Lengths of prompts")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(tokens);
   app.add_option("-d", arguments.depths, "Tokens in the cache before generation")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::Range(0, 1 << 20));
   app.add_option("-n", arguments.generate, "Tokens to generate")->check(tokens);
   app.add_option("-r", arguments.repetitions, "Repetitions, after one that does not count")

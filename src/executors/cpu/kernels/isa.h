@@ -15,7 +15,7 @@ enum class Isa {
   avx512,        ///< and VNNI
   amx,           ///< and AMX with its products of bytes, which the operating system has to permit
   neon_dotprod,  ///< Armv8.2 dot product
-  neon_i8mm      ///< and the mixed-sign dot products of the int8 matrix extension
+  neon_i8mm      ///< and the mixed-sign products of the int8 matrix extension
 };
 
 /// "portable", "avx2", "avxvnni", "avx512bw", "avx512", "amx", "neon_dotprod", "neon_i8mm"

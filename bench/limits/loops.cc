@@ -16,8 +16,12 @@ constexpr int kChains = 16;
 
 /// An addition takes one cycle, and there are but 16 registers.
 constexpr int kAvx2Chains = 8;
+/// A dot product takes four, and two may begin in each.
+constexpr int kAvxVnniChains = 12;
 
 #define LATHE_AVX2 __attribute__((target("avx2")))
+#define LATHE_AVXVNNI __attribute__((target("avx2,avxvnni")))
+#define LATHE_AVX512BW __attribute__((target("avx512f,avx512bw")))
 #define LATHE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vnni")))
 
 LATHE_AVX2 inline __m256i load_avx2(const uint8_t* from) {
@@ -58,6 +62,26 @@ LATHE_AVX2 int32_t multiply_avx2(const uint8_t* operands, int64_t steps) {
   return static_cast<int32_t>(total[0]);
 }
 
+template <bool kFromL1>
+LATHE_AVXVNNI int32_t multiply_avxvnni(const uint8_t* operands, int64_t steps) {
+  constexpr int64_t kStepBytes = 32 * kAvxVnniChains;
+  Sums8 sums[kAvxVnniChains];
+  for (int j = 0; j < kAvxVnniChains; ++j) sums[j] = (Sums8)load_avx2(operands + j * 32);
+  const __m256i activations = load_avx2(operands);
+  __m256i weights = load_avx2(operands + 32);
+  int64_t at = 0;
+  for (int64_t step = 0; step < steps; ++step) {
+    for (int j = 0; j < kAvxVnniChains; ++j) {
+      if constexpr (kFromL1) weights = load_avx2(operands + at + j * 32);
+      sums[j] = (Sums8)_mm256_dpbusd_avx_epi32((__m256i)sums[j], activations, weights);
+    }
+    at = at + 2 * kStepBytes <= kOperandBytes ? at + kStepBytes : 0;
+  }
+  Sums8 total = sums[0];
+  for (int j = 1; j < kAvxVnniChains; ++j) total ^= sums[j];
+  return static_cast<int32_t>(total[0]);
+}
+
 LATHE_AVX2 int32_t read_avx2(const uint8_t* begin, int64_t bytes, int64_t ahead) {
   __m256i sums[8] = {};
   for (int64_t i = 0; i < bytes; i += 256) {
@@ -73,13 +97,41 @@ LATHE_AVX2 int32_t read_avx2(const uint8_t* begin, int64_t bytes, int64_t ahead)
   return _mm256_extract_epi32(total, 0);
 }
 
-LATHE_AVX512 inline int32_t first_of(__m512i x) {
+LATHE_AVX512BW inline int32_t first_of(__m512i x) {
   alignas(64) int32_t numbers[16];
   _mm512_store_si512(numbers, x);
   return numbers[0];
 }
 
-LATHE_AVX512 inline __m512i load_avx512(const uint8_t* from) { return _mm512_load_si512(from); }
+LATHE_AVX512BW inline __m512i load_avx512(const uint8_t* from) { return _mm512_load_si512(from); }
+
+/// 16 int32 sums; see Sums8.
+using Sums16 = uint32_t __attribute__((vector_size(64)));
+
+template <bool kFromL1>
+LATHE_AVX512BW int32_t multiply_avx512bw(const uint8_t* operands, int64_t steps) {
+  constexpr int64_t kStepBytes = 32 * kChains;
+  Sums16 sums[kChains];
+  for (int j = 0; j < kChains; ++j) sums[j] = (Sums16)load_avx512(operands + j * 64);
+  const __m512i activations = load_avx512(operands);
+  __m512i weights = load_avx512(operands + 64);
+  int64_t at = 0;
+  for (int64_t step = 0; step < steps; ++step) {
+    for (int j = 0; j < kChains; ++j) {
+      if constexpr (kFromL1) {
+        weights = _mm512_cvtepi8_epi16(load_avx2(operands + at + j * 32));
+      } else {
+        // Unknown to the compiler, or it would multiply once for all steps.
+        __asm__ volatile("" : "+v"(weights));
+      }
+      sums[j] += (Sums16)_mm512_madd_epi16(weights, activations);
+    }
+    at = at + 2 * kStepBytes <= kOperandBytes ? at + kStepBytes : 0;
+  }
+  Sums16 total = sums[0];
+  for (int j = 1; j < kChains; ++j) total ^= sums[j];
+  return static_cast<int32_t>(total[0]);
+}
 
 template <bool kFromL1>
 LATHE_AVX512 int32_t multiply_avx512(const uint8_t* operands, int64_t steps) {
@@ -101,7 +153,57 @@ LATHE_AVX512 int32_t multiply_avx512(const uint8_t* operands, int64_t steps) {
   return first_of(total);
 }
 
-LATHE_AVX512 int32_t read_avx512(const uint8_t* begin, int64_t bytes, int64_t ahead) {
+/// Products of a tile of 16 rows by 64 bytes with one of 64 by 16.
+constexpr int64_t kTileProducts = 16 * 16 * 64;
+constexpr int64_t kTileBytes = 1024;
+
+/// Four tiles of sums, as the kernels have them for one plane of bytes.
+template <bool kFromL1>
+int32_t multiply_amx(const uint8_t* operands, int64_t steps) {
+  struct alignas(64) Configuration {
+    uint8_t palette = 1;
+    uint8_t start_row = 0;
+    uint8_t reserved[14] = {};
+    uint16_t row_bytes[16] = {};
+    uint8_t rows[16] = {};
+  } configuration;
+  for (int tile = 0; tile < 8; ++tile) {
+    configuration.row_bytes[tile] = 64;
+    configuration.rows[tile] = 16;
+  }
+  const int64_t stride = 64;
+  __asm__ volatile(
+      "ldtilecfg %0\n\t"
+      "tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3\n\t"
+      "tileloadd (%1,%2,1), %%tmm4\n\ttileloadd (%1,%2,1), %%tmm5\n\t"
+      "tileloadd (%1,%2,1), %%tmm6\n\ttileloadd (%1,%2,1), %%tmm7"
+      :
+      : "m"(configuration), "r"(operands), "r"(stride)
+      : "memory");
+  for (int64_t step = 0; step < steps; ++step) {
+    const uint8_t* at = operands + (step & 3) * 4 * kTileBytes;
+    if constexpr (kFromL1) {
+      __asm__ volatile(
+          "tileloadd (%0,%4,1), %%tmm4\n\ttileloadd (%1,%4,1), %%tmm6\n\t"
+          "tileloadd (%2,%4,1), %%tmm7\n\ttileloadd (%3,%4,1), %%tmm5"
+          :
+          : "r"(at), "r"(at + kTileBytes), "r"(at + 2 * kTileBytes), "r"(at + 3 * kTileBytes),
+            "r"(stride)
+          : "memory");
+    }
+    __asm__ volatile(
+        "tdpbusd %%tmm6, %%tmm4, %%tmm0\n\ttdpbusd %%tmm7, %%tmm4, %%tmm1\n\t"
+        "tdpbusd %%tmm6, %%tmm5, %%tmm2\n\ttdpbusd %%tmm7, %%tmm5, %%tmm3" ::);
+  }
+  alignas(64) int32_t sums[256];
+  __asm__ volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilerelease"
+                   :
+                   : "r"(sums), "r"(stride)
+                   : "memory");
+  return sums[0];
+}
+
+LATHE_AVX512BW int32_t read_avx512(const uint8_t* begin, int64_t bytes, int64_t ahead) {
   __m512i sums[4] = {};
   for (int64_t i = 0; i < bytes; i += 256) {
     for (int j = 0; j < 4; ++j) {
@@ -177,10 +279,19 @@ int32_t read_neon(const uint8_t* begin, int64_t bytes, int64_t ahead) {
 std::optional<Loops> loops_for(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)
-    // 16 products of 16 bits, of which 8 are a weight's.
+    // Of 16-bit numbers, activations and widened weights: each counts as two of bytes.
     case Isa::avx2:
       return Loops{"vpmaddwd", kAvx2Chains * 32, multiply_avx2<false>, multiply_avx2<true>,
                    read_avx2};
+    case Isa::avxvnni:
+      return Loops{"vpdpbusd", kAvxVnniChains * 32, multiply_avxvnni<false>, multiply_avxvnni<true>,
+                   read_avx2};
+    case Isa::avx512bw:
+      return Loops{"vpmaddwd", kChains * 64, multiply_avx512bw<false>, multiply_avx512bw<true>,
+                   read_avx512};
+    case Isa::amx:
+      return Loops{"tdpbusd", 4 * kTileProducts, multiply_amx<false>, multiply_amx<true>,
+                   read_avx512};
     case Isa::avx512:
       return Loops{"vpdpbusd", kChains * 64, multiply_avx512<false>, multiply_avx512<true>,
                    read_avx512};

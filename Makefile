@@ -35,7 +35,7 @@ asan: setup
 	@cmake --build build/asan
 	@ctest --preset asan --parallel $(JOBS)
 
-# Speed beside llama.cpp, measured in the same run.
+# Speed beside other programs, measured in the same run.
 bench: setup
 	@scripts/get-smollm2
 	@$(configure) release > /dev/null

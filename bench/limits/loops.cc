@@ -226,8 +226,9 @@ LATHE_DOTPROD inline int32x4_t dot_of_signed(int32x4_t sum, int8x16_t weights, u
   return vdotq_s32(sum, weights, vreinterpretq_s8_u8(x));
 }
 
-LATHE_I8MM inline int32x4_t dot_of_mixed(int32x4_t sum, int8x16_t weights, uint8x16_t x) {
-  return vusdotq_s32(sum, x, weights);
+/// Two rows by eight times two columns by eight.
+LATHE_I8MM inline int32x4_t matrix_of_mixed(int32x4_t sum, int8x16_t weights, uint8x16_t x) {
+  return vusmmlaq_s32(sum, x, weights);
 }
 
 // The loops of both sets: they differ in the product alone, and a function cannot be handed one
@@ -258,7 +259,7 @@ LATHE_I8MM inline int32x4_t dot_of_mixed(int32x4_t sum, int8x16_t weights, uint8
   }
 
 LATHE_NEON_MULTIPLY(multiply_dotprod, LATHE_DOTPROD, dot_of_signed)
-LATHE_NEON_MULTIPLY(multiply_i8mm, LATHE_I8MM, dot_of_mixed)
+LATHE_NEON_MULTIPLY(multiply_i8mm, LATHE_I8MM, matrix_of_mixed)
 
 int32_t read_neon(const uint8_t* begin, int64_t bytes, int64_t ahead) {
   uint8x16_t sums[16];
@@ -300,7 +301,7 @@ std::optional<Loops> loops_for(Isa isa) {
       return Loops{"sdot", kChains * 16, multiply_dotprod<false>, multiply_dotprod<true>,
                    read_neon};
     case Isa::neon_i8mm:
-      return Loops{"usdot", kChains * 16, multiply_i8mm<false>, multiply_i8mm<true>, read_neon};
+      return Loops{"usmmla", kChains * 32, multiply_i8mm<false>, multiply_i8mm<true>, read_neon};
 #endif
     default:
       return std::nullopt;

@@ -279,7 +279,8 @@ TEST(Inspect, PrintsAGraph) {
 TEST(Inspect, PrintsAPlan) {
   const std::string text = lathe_output({"inspect", small_model(), "--plan"});
   EXPECT_THAT(text, ::testing::StartsWith("decode plan: 1 tokens per call"));
-  EXPECT_THAT(text, HasSubstr("model.layers.*.self_attn.{q_proj, k_proj, v_proj}"));
+  EXPECT_THAT(text, HasSubstr("model.layers.*.{input_layernorm, self_attn.q_proj, "
+                              "self_attn.k_proj, self_attn.v_proj}"));
   EXPECT_THAT(text, HasSubstr("all steps"));
   EXPECT_THAT(lathe_output({"inspect", small_model(), "--plan", "--graph", "prefill"}),
               ::testing::StartsWith("prefill plan: 16 tokens per call"));

@@ -8,8 +8,10 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
+/// Whether a buffer needs memory in the arena: some step uses it.
 bool in_arena(const Buffer& buffer) {
-  return buffer.kind == Buffer::Kind::arena || buffer.kind == Buffer::Kind::scratch;
+  return (buffer.kind == Buffer::Kind::arena || buffer.kind == Buffer::Kind::scratch) &&
+         buffer.first_step >= 0;
 }
 
 bool overlap_in_time(const Buffer& a, const Buffer& b) {

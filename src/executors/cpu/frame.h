@@ -48,15 +48,30 @@ class Step {
   virtual const char* name() const = 0;
 };
 
-/// Splits `count` units over the team where there are enough elements to be worth waking it.
+/// Whether so many elements are worth waking the team.
+inline bool worth_splitting(int64_t elements) { return elements >= 16 * 1024; }
+
+/// Splits `count` units over the team where that is worth it: job(begin, end).
 template <typename Job>
 void split_if_large(const Frame& frame, int64_t count, int64_t elements_per_unit, const Job& job) {
-  constexpr int64_t kWorthwhile = 16 * 1024;
-  if (count * elements_per_unit < kWorthwhile) {
-    job(int64_t{0}, count);
-  } else {
+  if (worth_splitting(count * elements_per_unit)) {
     frame.pool->split(count, 1, job);
+  } else {
+    job(int64_t{0}, count);
   }
+}
+
+/// The same for jobs with scratch memory of each member: job(member, begin, end), also for a member
+/// that gets no units.
+template <typename Job>
+void split_by_member(const Frame& frame, int64_t count, int64_t elements_per_unit, const Job& job) {
+  if (!worth_splitting(count * elements_per_unit)) {
+    job(0, int64_t{0}, count);
+    return;
+  }
+  const int64_t team = frame.pool->size();
+  frame.pool->run(
+      [&](int member) { job(member, count * member / team, count * (member + 1) / team); });
 }
 
 }  // namespace lathe

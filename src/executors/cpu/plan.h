@@ -48,8 +48,8 @@ struct PlannedStep {
 };
 
 /// An integer graph as a flat list of steps over planned memory. Reshapes, transposes, slices and
-/// the repetition of key-value heads have become strides; attention, rotary embedding and the gated
-/// activation are one step each.
+/// the repetition of key-value heads have become strides; attention and rotary embedding are one
+/// step each; norms, residuals and the gated activation are parts of the products next to them.
 struct Plan {
   std::vector<Buffer> buffers;
   std::vector<PlannedStep> steps;

@@ -37,6 +37,11 @@ TEST(Arena, OnlyArenaAndScratchAreInIt) {
   EXPECT_EQ(plan_arena(buffers), 1024u);
 }
 
+TEST(Arena, WhatNoStepUsesNeedsNoMemory) {
+  std::vector<Buffer> buffers{buffer(0, 1, 64), buffer(-1, -1, 1000)};
+  EXPECT_EQ(plan_arena(buffers), 64u);
+}
+
 TEST(Arena, NothingIsEmpty) {
   std::vector<Buffer> none;
   EXPECT_EQ(plan_arena(none), 0u);

@@ -4,6 +4,7 @@
 
 #include "executors/cpu/lowering/elements.h"
 #include "executors/cpu/lowering/nodes.h"
+#include "executors/cpu/steps/body_step.h"
 #include "executors/cpu/values.h"
 #include "executors/reference/codes.h"
 #include "executors/reference/strided_loop.h"

@@ -1,23 +1,15 @@
 #pragma once
 
-#include <algorithm>
+#include <memory>
+#include <vector>
 
 #include "executors/cpu/lowering/plan_builder.h"
-#include "executors/cpu/steps/body_step.h"
+#include "executors/cpu/steps/elementwise_step.h"
 
 namespace lathe {
 
 // Steps over every element of one or two tensors of u16 codes. They work on memory as it lies: a
 // tensor that fills it in another order than its dimensions is read and written in that order.
-
-/// Calls job(begin, end) on ranges that cover `count` elements, over the team where it is worth it.
-template <typename Job>
-void split_elements(const Frame& frame, int64_t count, const Job& job) {
-  constexpr int64_t kUnit = 64;  // no two threads write the same cache line
-  split_if_large(frame, (count + kUnit - 1) / kUnit, kUnit, [&](int64_t begin, int64_t end) {
-    job(begin * kUnit, std::min(end * kUnit, count));
-  });
-}
 
 /// Where the elements of a value fill memory, in whatever order: as they lie, if they do.
 inline Place in_any_order(PlanBuilder& plan, ValueId id) {
@@ -30,14 +22,13 @@ template <typename Result, typename Body>
 void one_operand(PlanBuilder& plan, ValueId operand, ValueId result, const char* name, Body body) {
   const Place x = in_any_order(plan, operand);
   const Place y = plan.reserve(result, x.strides);
-  const int64_t count = elements(plan.value(result).shape);
-  plan.emit(make_step(name,
-                      [=](const Frame& frame) noexcept {
-                        split_elements(frame, count, [&](int64_t begin, int64_t end) {
-                          body(*frame.kernels, frame.at<uint16_t>(x.buffer, x.offset + begin),
-                               frame.at<Result>(y.buffer, begin), end - begin);
-                        });
-                      }),
+  const auto range = [=](const Frame& frame, int64_t begin, int64_t end) {
+    body(*frame.kernels, frame.at<uint16_t>(x.buffer, x.offset + begin),
+         frame.at<Result>(y.buffer, begin), end - begin);
+  };
+  plan.emit(std::make_unique<ElementwiseStep>(
+                name, std::vector<ElementwiseStep::Operand>{{x.buffer, x.offset}}, y.buffer,
+                elements(plan.value(result).shape), range),
             {x.buffer, y.buffer});
   plan.define_at(result, y);
 }
@@ -54,15 +45,16 @@ void two_operands(PlanBuilder& plan, ValueId first, ValueId second, ValueId resu
     b = plan.dense(second);
   }
   const Place y = plan.reserve(result, a.strides);
-  plan.emit(make_step(name,
-                      [=, count = elements(shape)](const Frame& frame) noexcept {
-                        split_elements(frame, count, [&](int64_t begin, int64_t end) {
-                          body(*frame.kernels, frame.at<uint16_t>(a.buffer, a.offset + begin),
-                               frame.at<uint16_t>(b.buffer, b.offset + begin),
-                               frame.at<uint16_t>(y.buffer, begin), end - begin);
-                        });
-                      }),
-            {a.buffer, b.buffer, y.buffer});
+  const auto range = [=](const Frame& frame, int64_t begin, int64_t end) {
+    body(*frame.kernels, frame.at<uint16_t>(a.buffer, a.offset + begin),
+         frame.at<uint16_t>(b.buffer, b.offset + begin), frame.at<uint16_t>(y.buffer, begin),
+         end - begin);
+  };
+  plan.emit(
+      std::make_unique<ElementwiseStep>(
+          name, std::vector<ElementwiseStep::Operand>{{a.buffer, a.offset}, {b.buffer, b.offset}},
+          y.buffer, elements(shape), range),
+      {a.buffer, b.buffer, y.buffer});
   plan.define_at(result, y);
 }
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "executors/cpu/lowering/nodes.h"
-#include "executors/cpu/steps/body_step.h"
 #include "executors/cpu/steps/linear_step.h"
 #include "executors/cpu/values.h"
 #include "executors/reference/integer.h"
@@ -89,12 +88,12 @@ constexpr Affine kCodes{1.0f, 0};
 
 /// The 16-bit codes `wide`, none above 255, as bytes.
 void emit_narrow(PlanBuilder& plan, BufferId wide, BufferId bytes, int64_t count) {
-  plan.emit(make_step("narrow",
-                      [=](const Frame& frame) noexcept {
-                        frame.kernels->requantize_u16_u8(frame.at<uint16_t>(wide),
-                                                         frame.at<uint8_t>(bytes), count, kCodes,
-                                                         kCodes);
-                      }),
+  const auto range = [=](const Frame& frame, int64_t begin, int64_t end) {
+    frame.kernels->requantize_u16_u8(frame.at<uint16_t>(wide, begin),
+                                     frame.at<uint8_t>(bytes, begin), end - begin, kCodes, kCodes);
+  };
+  plan.emit(std::make_unique<ElementwiseStep>(
+                "narrow", std::vector<ElementwiseStep::Operand>{{wide, 0}}, bytes, count, range),
             {wide, bytes});
 }
 
@@ -126,7 +125,8 @@ void multiply(PlanBuilder& plan, const Node& node, const LinearStep::Input& inpu
     return;
   }
   const BufferId prepared =
-      plan.new_buffer(Buffer::Kind::scratch, input.rows * prepared_bytes(input.k));
+      plan.new_buffer(Buffer::Kind::scratch,
+                      (input.rows == 1 ? plan.threads() : input.rows) * prepared_bytes(input.k));
   const BufferId expanded =
       plan.new_buffer(Buffer::Kind::scratch, plan.threads() * int4_scratch_bytes(input.k));
   auto step = std::make_unique<LinearStep>(input, prepared, expanded);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "executors/cpu/fusion.h"
 #include "executors/cpu/moved_place.h"
 #include "executors/cpu/steps/copy_step.h"
 #include "executors/cpu/values.h"
@@ -233,6 +234,7 @@ Plan PlanBuilder::finish() {
     if (const Node* producer = graph_->producer(output.value)) begin({producer->id});
     emit_copy(output.value, {open_buffer(output), 0, dense_strides(value(output.value).shape)});
   }
+  fuse_steps(plan_, threads_);
   set_lives();
   plan_.arena_bytes = plan_arena(plan_.buffers);
   return std::move(plan_);

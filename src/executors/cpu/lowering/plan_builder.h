@@ -70,7 +70,7 @@ class PlanBuilder {
   /// The results of a token depend on those that come later.
   void need_every_token() { plan_.every_token_counts = true; }
 
-  /// Copies the outputs that are still open and lays out the arena.
+  /// Copies the outputs that are still open, fuses steps and lays out the arena.
   Plan finish();
 
  private:

@@ -1,8 +1,10 @@
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "executors/cpu/lowering/elements.h"
 #include "executors/cpu/lowering/nodes.h"
+#include "executors/cpu/steps/row_step.h"
 #include "executors/cpu/values.h"
 #include "executors/reference/codes.h"
 
@@ -18,37 +20,24 @@ Place in_rows(PlanBuilder& plan, ValueId id) {
   return contiguous ? where : plan.dense(id);
 }
 
-/// Emits body(kernels, x, y, scratch) for every row of u16 codes. Scratch is 64-byte aligned, of
-/// `scratch_bytes`. `constants` are what the body reads besides.
-template <typename Body>
+/// Emits a step over the rows of u16 codes, with scratch of `scratch_bytes`. `constants` are what
+/// the body reads besides.
 void each_row(PlanBuilder& plan, const Node& node, const char* name, int64_t scratch_bytes,
-              Body body, const std::vector<BufferId>& constants = {}) {
+              RowStep::Body body, const std::vector<BufferId>& constants = {}) {
   const Shape& shape = plan.value(node.output()).shape;
   const Place x = in_rows(plan, node.inputs[0]);
   const Place y = plan.reserve(node.output(), x.strides);
-  const int64_t rows = row_count(shape);
-  const int64_t width = row_width(shape);
-  const int64_t stride = (scratch_bytes + 63) / 64 * 64;
-  const BufferId scratch = plan.new_buffer(Buffer::Kind::scratch, stride * plan.threads());
-  const auto run = [=](const Frame& frame, int64_t begin, int64_t end, int member) {
-    for (int64_t row = begin; row < end; ++row) {
-      body(*frame.kernels, frame.at<uint16_t>(x.buffer, x.offset + row * width),
-           frame.at<uint16_t>(y.buffer, row * width),
-           frame.at<std::byte>(scratch, stride * member));
-    }
-  };
-  std::vector<Access> accesses{x.buffer, y.buffer, scratch};
+  RowStep::Rows rows;
+  rows.x = x.buffer;
+  rows.offset = x.offset;
+  rows.y = y.buffer;
+  rows.count = row_count(shape);
+  rows.width = row_width(shape);
+  rows.scratch_bytes = (scratch_bytes + 63) / 64 * 64;
+  rows.scratch = plan.new_buffer(Buffer::Kind::scratch, rows.scratch_bytes * plan.threads());
+  std::vector<Access> accesses{x.buffer, y.buffer, rows.scratch};
   accesses.insert(accesses.end(), constants.begin(), constants.end());
-  plan.emit(make_step(name,
-                      [=](const Frame& frame) noexcept {
-                        constexpr int64_t kWorthwhile = 16 * 1024;
-                        if (rows * width < kWorthwhile) return run(frame, 0, rows, 0);
-                        const int64_t team = frame.pool->size();
-                        frame.pool->run([&](int member) {
-                          run(frame, rows * member / team, rows * (member + 1) / team, member);
-                        });
-                      }),
-            std::move(accesses));
+  plan.emit(std::make_unique<RowStep>(name, rows, std::move(body)), std::move(accesses));
   plan.define_at(node.output(), y);
 }
 

@@ -1,15 +1,15 @@
 // Products of many rows in AMX tiles. A source file of its own, so that nothing else is compiled
 // for these instructions.
 
-#include <immintrin.h>
-
 #include "executors/cpu/kernels/generic/tile_linear.h"
 #include "executors/cpu/kernels/tables.h"
 
 namespace lathe {
 namespace {
 
-/// The tiles of this thread, configured for as long as this object lives.
+/// The tiles of this thread, configured for as long as this object lives. Not the intrinsics: GCC
+/// makes the names of tiles out of their text, which has to be a number, and tells itself that
+/// LDTILECFG reads 8 bytes and TILELOADD none.
 class AmxTiles {
  public:
   explicit AmxTiles(int64_t rows) {
@@ -25,13 +25,12 @@ class AmxTiles {
       configuration.row_bytes[tile] = 64;
       configuration.rows[tile] = static_cast<uint8_t>(tile < 6 ? rows : kTileRows);
     }
-    _tile_loadconfig(&configuration);
+    asm volatile("ldtilecfg %0" ::"m"(configuration));
   }
-  ~AmxTiles() { _tile_release(); }
+  ~AmxTiles() { asm volatile("tilerelease"); }
   AmxTiles(const AmxTiles&) = delete;
   AmxTiles& operator=(const AmxTiles&) = delete;
 
-  // Not the intrinsics: GCC makes the names of tiles out of their text, which has to be a number.
   template <int kTile>
   static void zero() {
     asm volatile("tilezero %%tmm%c0" ::"i"(kTile));

@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-class LinearInt4Test : public KernelTest {};
+class LinearInt4Test : public ProductTest {};
 
 TEST_P(LinearInt4Test, EqualsTheExactSumForEveryBlock) {
   uint32_t seed = 1;
@@ -24,7 +24,7 @@ TEST_P(LinearInt4Test, EqualsTheExactSumWithoutFactors) {
   uint32_t seed = 1;
   for (const int64_t k : {1, 4, 5, 8, 12, 13, 31, 64, 127, 576}) {
     for (const int64_t channels : {1, 16, 40}) {
-      for (const int64_t rows : {1, 3}) {
+      for (const int64_t rows : {1, 3, 6}) {
         const Layer layer = random_int4_layer(rows, channels, k, 0, ++seed);
         ASSERT_EQ(run(kernels(), layer, channels), expected_output(layer))
             << rows << " rows, " << channels << " channels, k " << k;
@@ -44,7 +44,7 @@ TEST_P(LinearInt4Test, TakesActivationsOfEightBits) {
 }
 
 TEST_P(LinearInt4Test, ChannelRangesCoverTheWhole) {
-  for (const int64_t rows : {1, 4}) {
+  for (const int64_t rows : {1, 4, 9}) {
     const Layer layer = random_int4_layer(rows, 100, 96, 32, 77);
     const std::vector<uint16_t> expected = expected_output(layer);
     for (const int64_t step : {16, 32, 48, 112}) EXPECT_EQ(run(kernels(), layer, step), expected);
@@ -54,7 +54,7 @@ TEST_P(LinearInt4Test, ChannelRangesCoverTheWhole) {
 TEST_P(LinearInt4Test, ExtremesDoNotOverflow) {
   // 255 * 128 * 131072 is 2^32 and more, so a byte plane passes 31 bits, within a block or not.
   for (const int64_t block : {0, 32, 131072}) {
-    for (const int64_t rows : {1, 2}) {
+    for (const int64_t rows : {1, 2, 6}) {
       Layer layer = random_int4_layer(rows, 16, 131072, block, 3);
       std::fill(layer.x.begin(), layer.x.end(), uint16_t{65535});
       std::fill(layer.codes.begin(), layer.codes.end(), int8_t{-8});
@@ -69,7 +69,7 @@ TEST_P(LinearInt4Test, ExtremesDoNotOverflow) {
   }
 }
 
-LATHE_ON_EVERY_ISA(LinearInt4Test);
+LATHE_ON_EVERY_PRODUCT(LinearInt4Test);
 
 }  // namespace
 }  // namespace lathe

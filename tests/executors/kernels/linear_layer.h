@@ -3,13 +3,42 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "executors/kernels/amx_stand_in.h"
 #include "executors/kernels/kernel_test.h"
 #include "graph/packed_int4.h"
 #include "graph/packed_weights.h"
 
 namespace lathe {
+
+struct NamedKernels {
+  std::string name;
+  const Kernels* kernels;
+};
+
+/// The kernels of every instruction set of this processor, and those of AMX by what stands in for
+/// it (amx_stand_in.h).
+inline std::vector<NamedKernels> kernels_with_products() {
+  std::vector<NamedKernels> all;
+  for (const Isa isa : available_isas())
+    all.push_back({std::string(name_of(isa)), &kernels_for(isa)});
+  all.push_back({"tile_model", &kernels_on_tile_model()});
+  if (const Kernels* amx = trapped_amx_kernels()) all.push_back({"trapped_amx", amx});
+  return all;
+}
+
+/// A test that runs once for each of them.
+class ProductTest : public testing::TestWithParam<NamedKernels> {
+ protected:
+  const Kernels& kernels() const { return *GetParam().kernels; }
+};
+
+#define LATHE_ON_EVERY_PRODUCT(suite)                         \
+  INSTANTIATE_TEST_SUITE_P(                                   \
+      Isa, suite, testing::ValuesIn(kernels_with_products()), \
+      [](const testing::TestParamInfo<NamedKernels>& parameter) { return parameter.param.name; })
 
 /// A layer with its input, before packing.
 struct Layer {

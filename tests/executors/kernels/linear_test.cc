@@ -6,7 +6,7 @@
 namespace lathe {
 namespace {
 
-class LinearTest : public KernelTest {};
+class LinearTest : public ProductTest {};
 
 TEST_P(LinearTest, EqualsTheExactSumForOddSizes) {
   uint32_t seed = 1;
@@ -22,7 +22,7 @@ TEST_P(LinearTest, EqualsTheExactSumForOddSizes) {
 }
 
 TEST_P(LinearTest, EveryNumberOfRowsGivesTheSameCodes) {
-  for (int64_t rows = 1; rows <= 14; ++rows) {
+  for (int64_t rows = 1; rows <= 34; ++rows) {
     const Layer layer = random_layer(rows, 48, 100, static_cast<uint32_t>(rows));
     ASSERT_EQ(run(kernels(), layer, 48), expected_output(layer)) << rows << " rows";
   }
@@ -56,7 +56,7 @@ TEST_P(LinearTest, ExtremesDoNotOverflow) {
     for (const int x : {0, 65535}) {
       for (const int w : {-128, -127, 127}) {
         for (const int64_t k : {517, 4096}) {
-          for (const int64_t rows : {1, 2}) {
+          for (const int64_t rows : {1, 2, 6}) {
             Layer layer = random_layer(rows, 16, k, 3);
             std::fill(layer.x.begin(), layer.x.end(), static_cast<uint16_t>(x));
             std::fill(layer.weights.begin(), layer.weights.end(), static_cast<int8_t>(w));
@@ -75,7 +75,7 @@ TEST_P(LinearTest, ExtremesDoNotOverflow) {
 
 TEST_P(LinearTest, SumsPassThirtyOneBitsOfOneBytePlane) {
   // 255 * 128 * 131077 is more than 2^32.
-  for (const int64_t rows : {1, 2}) {
+  for (const int64_t rows : {1, 2, 6}) {
     Layer layer = random_layer(rows, 17, 131077, 3);
     std::fill(layer.x.begin(), layer.x.end(), uint16_t{65535});
     std::fill(layer.weights.begin(), layer.weights.end(), int8_t{-128});
@@ -122,7 +122,7 @@ TEST_P(LinearTest, ExtremeMultipliersSaturate) {
             std::vector<uint16_t>(16, static_cast<uint16_t>(layer.y_zero_point)));
 }
 
-LATHE_ON_EVERY_ISA(LinearTest);
+LATHE_ON_EVERY_PRODUCT(LinearTest);
 
 }  // namespace
 }  // namespace lathe

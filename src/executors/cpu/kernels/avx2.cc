@@ -3,6 +3,7 @@
 
 #include <immintrin.h>
 
+#include "executors/cpu/kernels/generic/expand_int4.h"
 #include "executors/cpu/kernels/generic/finish_linear.h"
 #include "executors/cpu/kernels/generic/pack_256.h"
 
@@ -194,6 +195,7 @@ bool linear_int4_row(const LinearArgs& args, int64_t begin, int64_t end) {
   for (int64_t n = begin; n < end; n += 16) {
     const uint8_t* codes = weights.groups + n / 16 * weights.group_bytes;
     const uint8_t* next_factors = codes + weights.factors;
+    fetch_next_factors(weights, codes);
     __m256i factors[2] = {_mm256_set1_epi16(1), _mm256_set1_epi16(1)};
     int64_t block_end = weights.block == 0 ? lines : 0;
     alignas(32) double total[16] = {};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "executors/cpu/kernels/generic/expand_int4.h"
 #include "executors/cpu/kernels/generic/numeric.h"
 
 // Products over byte planes: activations are split into their high and low bytes, unsigned as they
@@ -207,6 +208,7 @@ void linear_int4_groups(const LinearArgs& args, int64_t begin, int64_t end) {
   for (int64_t n = begin; n < end; n += 16) {
     const uint8_t* codes = weights.groups + n / 16 * weights.group_bytes;
     const uint8_t* factors = codes + weights.factors;
+    fetch_next_factors(weights, codes);
     Totals totals = {};
     const int64_t lines = (args.k + 7) / 8;
     for (int64_t at = 0; at < lines; at += kSafeDepth / 8) {

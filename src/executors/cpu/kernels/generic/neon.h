@@ -11,6 +11,7 @@
 //     high(j), low(j)           sums of those channels
 
 #include "executors/cpu/kernels/generic/attention_scratch.h"
+#include "executors/cpu/kernels/generic/expand_int4.h"
 #include "executors/cpu/kernels/generic/finish_linear.h"
 
 namespace lathe {
@@ -139,6 +140,7 @@ bool linear_int4_row(const LinearArgs& args, int64_t begin, int64_t end) {
   for (int64_t n = begin; n < end; n += 16) {
     const uint8_t* codes = weights.groups + n / 16 * weights.group_bytes;
     const uint8_t* next_factors = codes + weights.factors;
+    fetch_next_factors(weights, codes);
     int32x4_t factors[4];
     for (int32x4_t& factor : factors) factor = vdupq_n_s32(1);
     double total[16] = {};

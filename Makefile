@@ -40,7 +40,7 @@ bench: setup
 	@scripts/get-smollm2
 	@$(configure) release > /dev/null
 	@cmake --build $(build)
-	@bench/peers
+	@bench/peers --quick
 
 sources = $(shell git ls-files '*.cc' '*.h')
 

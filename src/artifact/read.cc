@@ -60,10 +60,16 @@ Model load(const Container& container, const std::filesystem::path& path) {
 }  // namespace
 
 Model read_model(const std::filesystem::path& path, WeightCheck check) {
+  if (check == WeightCheck::checksum) {
+    ModelText text;
+    CheckedModel read = begin_reading(path, [&](ModelText found) { text = std::move(found); });
+    read.weights.get();
+    read.model.text = std::move(text);
+    return std::move(read.model);
+  }
   const Container container = Container::open(path);
   Model model = load(container, path);
   model.text = load_text(container);
-  if (check == WeightCheck::checksum) container.check_weights();
   return model;
 }
 

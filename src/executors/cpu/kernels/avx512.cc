@@ -2,18 +2,7 @@
 // and does not saturate).
 
 #include "executors/cpu/kernels/generic/vnni512.h"
-
-namespace lathe {
-namespace {
-
-void linear(const LinearArgs& args, int64_t begin, int64_t end) noexcept {
-  linear_by_vectors(args, begin, end);
-}
-
-}  // namespace
-}  // namespace lathe
-
-#include "executors/cpu/kernels/generic/every_kernel.h"
+#include "executors/cpu/kernels/generic/without_tiles.h"
 
 namespace lathe {
 

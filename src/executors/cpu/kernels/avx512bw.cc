@@ -35,19 +35,7 @@ inline Avx512Sums dot(Avx512Sums sums, const Quad& bytes, const Line& weights) {
 }  // namespace lathe
 
 #include "executors/cpu/kernels/generic/avx512_registers.h"
-#include "executors/cpu/kernels/generic/byte_planes.h"
-
-namespace lathe {
-namespace {
-
-void linear(const LinearArgs& args, int64_t begin, int64_t end) noexcept {
-  linear_by_vectors(args, begin, end);
-}
-
-}  // namespace
-}  // namespace lathe
-
-#include "executors/cpu/kernels/generic/every_kernel.h"
+#include "executors/cpu/kernels/generic/without_tiles.h"
 
 namespace lathe {
 

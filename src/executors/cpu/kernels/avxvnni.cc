@@ -128,19 +128,7 @@ void dot_block(const uint8_t* prepared, const int8_t* packed, int64_t depth, int
 }  // namespace
 }  // namespace lathe
 
-#include "executors/cpu/kernels/generic/byte_planes.h"
-
-namespace lathe {
-namespace {
-
-void linear(const LinearArgs& args, int64_t begin, int64_t end) noexcept {
-  linear_by_vectors(args, begin, end);
-}
-
-}  // namespace
-}  // namespace lathe
-
-#include "executors/cpu/kernels/generic/every_kernel.h"
+#include "executors/cpu/kernels/generic/without_tiles.h"
 
 namespace lathe {
 

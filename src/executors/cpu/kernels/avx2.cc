@@ -5,7 +5,7 @@
 
 #include "executors/cpu/kernels/generic/expand_int4.h"
 #include "executors/cpu/kernels/generic/finish_linear.h"
-#include "executors/cpu/kernels/generic/pack_256.h"
+#include "executors/cpu/kernels/generic/registers_256.h"
 
 namespace lathe {
 namespace {
@@ -16,9 +16,8 @@ constexpr int32_t kPreparedOffset = 32768;
 /// Products of 16 by 8 bits reach 2^22: this many sum without overflow.
 constexpr int64_t kSafeDepth = 508;
 
-/// A sum of one byte plane grows by at most 255 * 128 per element: this many lines of 8 columns fit
-/// int32.
-constexpr int64_t kSafeLines = 65536 / 8;
+/// Lines of 8 columns.
+constexpr int64_t kSafeLines = kSafePlaneDepth / 8;
 
 /// How far ahead of their use weights are fetched from memory, in bytes.
 constexpr int64_t kPrefetch = 1536;
@@ -131,13 +130,9 @@ inline __m256i broadcast4(const uint8_t* bytes) {
 
 /// The factors of 16 channels, each for the two 16-bit sums of its channel.
 inline void load_factors(const uint8_t* nibbles, __m256i* factors) {
-  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(nibbles));
-  const __m128i mask = _mm_set1_epi8(15);
-  const __m128i in_order =
-      _mm_unpacklo_epi8(_mm_and_si128(bytes, mask), _mm_and_si128(_mm_srli_epi16(bytes, 4), mask));
-  const __m128i one_more = _mm_add_epi8(in_order, _mm_set1_epi8(1));
-  factors[0] = _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(one_more, one_more));
-  factors[1] = _mm256_cvtepu8_epi16(_mm_unpackhi_epi8(one_more, one_more));
+  const __m128i bytes = factor_bytes(nibbles);
+  factors[0] = _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(bytes, bytes));
+  factors[1] = _mm256_cvtepu8_epi16(_mm_unpackhi_epi8(bytes, bytes));
 }
 
 /// Sums of two columns each, of 8 channels in either register, for both planes.

@@ -4,7 +4,7 @@
 #include <immintrin.h>
 
 #include "executors/cpu/kernels/generic/finish_linear.h"
-#include "executors/cpu/kernels/generic/pack_256.h"
+#include "executors/cpu/kernels/generic/registers_256.h"
 
 namespace lathe {
 namespace {
@@ -78,11 +78,7 @@ inline Sums dot(const Sums& sums, Quad bytes, const Line& weights) {
 
 /// The factors of 16 channels in one block.
 inline Sums load_factors(const uint8_t* nibbles) {
-  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(nibbles));
-  const __m128i mask = _mm_set1_epi8(15);
-  const __m128i in_order =
-      _mm_unpacklo_epi8(_mm_and_si128(bytes, mask), _mm_and_si128(_mm_srli_epi16(bytes, 4), mask));
-  const __m128i factors = _mm_add_epi8(in_order, _mm_set1_epi8(1));
+  const __m128i factors = factor_bytes(nibbles);
   return {(Packed)_mm256_cvtepu8_epi32(factors),
           (Packed)_mm256_cvtepu8_epi32(_mm_srli_si128(factors, 8))};
 }

@@ -24,9 +24,6 @@ namespace {
 /// A prepared x stands for itself.
 constexpr int32_t kPreparedOffset = 0;
 
-/// A sum of one byte plane grows by at most 255 * 128 per element: this many fit int32.
-constexpr int64_t kSafeDepth = 65536;
-
 /// Byte planes of a prepared row: [k / 64][64 high bytes, 64 low bytes], or [k / 64][64 low bytes].
 /// What fills up 64 bytes is 0.
 constexpr int kBothPlanes = 2;
@@ -85,8 +82,8 @@ void linear_tile(const LinearArgs& args, const ChannelGroup* groups, int64_t fir
   const uint8_t* x = args.prepared + first_row * stride;
   const int8_t* packed = args.weights + n * depth;
   Totals totals[kRows][kGroups] = {};
-  for (int64_t at = 0; at < depth; at += kSafeDepth) {
-    const int64_t stop = smaller(depth, at + kSafeDepth);
+  for (int64_t at = 0; at < depth; at += kSafePlaneDepth) {
+    const int64_t stop = smaller(depth, at + kSafePlaneDepth);
     Tile<kPlanes, kRows, kGroups> tile;
     for (int64_t i = at; i < stop; i += 4) {
       Line weights[kGroups];
@@ -114,8 +111,8 @@ void linear_row(const LinearArgs& args, int64_t begin, int64_t end) {
   for (int64_t n = begin; n < end; n += 16) {
     const int8_t* packed = args.weights + n * depth;
     Totals totals = {};
-    for (int64_t at = 0; at < depth; at += kSafeDepth) {
-      const int64_t stop = smaller(depth, at + kSafeDepth);
+    for (int64_t at = 0; at < depth; at += kSafePlaneDepth) {
+      const int64_t stop = smaller(depth, at + kSafePlaneDepth);
       Tile<kPlanes, 1, 1> tiles[kUnroll];
       const auto add = [&](int64_t i, const uint8_t* quad, int u) {
         const Line weights = weights_of(load_bytes(packed + i * 16));
@@ -211,8 +208,8 @@ void linear_int4_groups(const LinearArgs& args, int64_t begin, int64_t end) {
     fetch_next_factors(weights, codes);
     Totals totals = {};
     const int64_t lines = (args.k + 7) / 8;
-    for (int64_t at = 0; at < lines; at += kSafeDepth / 8) {
-      const int64_t stop = smaller(lines, at + kSafeDepth / 8);
+    for (int64_t at = 0; at < lines; at += kSafePlaneDepth / 8) {
+      const int64_t stop = smaller(lines, at + kSafePlaneDepth / 8);
       Sums high = {};
       Sums low = {};
       if constexpr (kBlockLines == 0) {

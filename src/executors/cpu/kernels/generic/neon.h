@@ -17,9 +17,6 @@
 namespace lathe {
 namespace {
 
-/// A sum of one byte plane grows by at most 255 * 128 per element: this many fit int32.
-constexpr int64_t kSafeDepth = 65536;
-
 /// A prepared row is [k / 8][8 high bytes, 8 low bytes]. What fills it up is 0.
 void prepare_activation(const uint16_t* x, int64_t k, uint8_t* prepared) noexcept {
   constexpr uint8_t kPlanes[16] = {1, 3, 5, 7, 9, 11, 13, 15, 0, 2, 4, 6, 8, 10, 12, 14};
@@ -80,8 +77,8 @@ void linear_tile(const LinearArgs& args, const ChannelGroup& group, int64_t firs
   const uint8_t* x = args.prepared + first_row * stride;
   const int8_t* packed = args.weights + n * depth;
   double total[kRows][16] = {};
-  for (int64_t at = 0; at < depth; at += kSafeDepth) {
-    const int64_t stop = smaller(depth, at + kSafeDepth);
+  for (int64_t at = 0; at < depth; at += kSafePlaneDepth) {
+    const int64_t stop = smaller(depth, at + kSafePlaneDepth);
     Tile<kRows> tile;
     tile.clear();
     for (int64_t i = at; i < stop; i += 8) {
@@ -134,9 +131,9 @@ inline void load_factors(const uint8_t* nibbles, int32x4_t* factors) {
 
 bool linear_int4_row(const LinearArgs& args, int64_t begin, int64_t end) {
   const Int4Weights& weights = args.int4;
-  if (weights.block % 8 != 0 || weights.block > kSafeDepth) return false;
-  const int64_t block = weights.block == 0 ? kSafeDepth : weights.block;
-  const int64_t safe = kSafeDepth / block * block;
+  if (weights.block % 8 != 0 || weights.block > kSafePlaneDepth) return false;
+  const int64_t block = weights.block == 0 ? kSafePlaneDepth : weights.block;
+  const int64_t safe = kSafePlaneDepth / block * block;
   for (int64_t n = begin; n < end; n += 16) {
     const uint8_t* codes = weights.groups + n / 16 * weights.group_bytes;
     const uint8_t* next_factors = codes + weights.factors;

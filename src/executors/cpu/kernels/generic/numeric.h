@@ -30,6 +30,10 @@ namespace {
 constexpr int32_t kCodeMax = 65535;
 constexpr int kLanes = 16;
 
+/// A sum of products of one byte plane of activations grows by at most 255 * 128 per element: this
+/// many fit int32.
+constexpr int64_t kSafePlaneDepth = 65536;
+
 inline int64_t round_up(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }

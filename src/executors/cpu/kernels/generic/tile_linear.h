@@ -19,9 +19,6 @@ namespace {
 
 constexpr int64_t kTileRows = 16;
 constexpr int64_t kTileDepth = 64;
-/// A sum of one byte plane grows by at most 255 * 128 per element: this many fit int32.
-constexpr int64_t kSafeTileDepth = 65536;
-
 /// Sums of two groups of 16 channels in both planes, [plane][group][row][channel].
 struct TileSums {
   alignas(64) int32_t sums[2][2][kTileRows][16];
@@ -79,9 +76,9 @@ void linear_tiles(const LinearArgs& args, int64_t row, int64_t rows, int64_t n, 
   // One group is multiplied twice: the second result is not used.
   const int8_t* second = groups == 2 ? first + 16 * depth : first;
   double totals[2][kTileRows][16] = {};
-  for (int64_t at = 0; at < depth; at += kSafeTileDepth) {
+  for (int64_t at = 0; at < depth; at += kSafePlaneDepth) {
     TileSums tile;
-    multiply_tiles<Tiles, kPlanes>(args, x, first, second, at, smaller(depth, at + kSafeTileDepth),
+    multiply_tiles<Tiles, kPlanes>(args, x, first, second, at, smaller(depth, at + kSafePlaneDepth),
                                    tile);
     for (int64_t g = 0; g < groups; ++g) {
       for (int64_t r = 0; r < rows; ++r) {

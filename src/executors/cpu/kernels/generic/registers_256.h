@@ -4,10 +4,20 @@
 
 #include "executors/cpu/kernels/generic/attention_scratch.h"
 
-// What attention.h asks for to pack keys and values, in registers of 256 bits.
+// What kernels in registers of 256 bits share: block factors of 4-bit weights, and how attention.h
+// has keys and values packed.
 
 namespace lathe {
 namespace {
+
+/// The factors of 16 channels in one block of 4-bit weights, a byte each.
+inline __m128i factor_bytes(const uint8_t* nibbles) {
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(nibbles));
+  const __m128i mask = _mm_set1_epi8(15);
+  const __m128i in_order =
+      _mm_unpacklo_epi8(_mm_and_si128(bytes, mask), _mm_and_si128(_mm_srli_epi16(bytes, 4), mask));
+  return _mm_add_epi8(in_order, _mm_set1_epi8(1));
+}
 
 /// 8 int32 sums that wrap around.
 using Packed = uint32_t __attribute__((vector_size(32)));

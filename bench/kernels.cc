@@ -194,6 +194,10 @@ void add_benchmarks() {
     }
     add_benchmark(prefix + "gemm/1536x576/rows:32/int4:32", linear, kernels, int64_t{32},
                   int64_t{1536}, int64_t{576}, int64_t{32});
+    for (const int64_t block : {0, 32}) {
+      add_benchmark(prefix + "gemm/k:2048/rows:32/int4:" + std::to_string(block), linear, kernels,
+                    int64_t{32}, kStreamBytes / 2048, int64_t{2048}, block);
+    }
     add_benchmark(prefix + "gemm/576x1536/rows:128", linear, kernels, int64_t{128}, int64_t{576},
                   int64_t{1536}, int64_t{0});
     for (const int64_t depth : {100, 1000}) {

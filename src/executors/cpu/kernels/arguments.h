@@ -23,6 +23,12 @@ struct Int4Weights {
   int8_t* scratch = nullptr;        ///< int4_scratch_bytes(k), 64-byte aligned
 };
 
+/// Memory that is read soon. Fetching it early changes no result.
+struct FetchNext {
+  const uint8_t* data = nullptr;
+  int64_t bytes = 0;
+};
+
 /// y = clamp(rint(double(acc[n]) * multiplier[n]) + y_zero_point, y_low, y_high) with the exact
 /// acc[n] = sum over k of (x[k] - x_zero_point) * w[n, k], plus bias[n].
 struct LinearArgs {
@@ -33,6 +39,7 @@ struct LinearArgs {
   int64_t k = 0;                         ///< input features, 1 to 2^23
   const int8_t* weights = nullptr;       ///< packed, graph/packed_weights.h; 64-byte aligned
   Int4Weights int4;                      ///< what linear_int4() reads instead of `weights`
+  FetchNext behind;                      ///< what is read after the last of the weights
   const int32_t* weight_sums = nullptr;  ///< [channels]
   const int32_t* bias = nullptr;         ///< [channels], or null: none
   const double* multiplier = nullptr;    ///< [channels], s_x * s_w[n] / s_y, finite

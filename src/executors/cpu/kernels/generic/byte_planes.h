@@ -74,9 +74,28 @@ struct Tile {
   }
 };
 
+/// Memory that is read after the weights of some tiles. It is fetched while these compute, a little
+/// with every four columns: else memory would wait for the registers in every tile but the first,
+/// and the registers for memory in that one.
+struct Ahead {
+  const uint8_t* next;
+  int64_t step;  ///< bytes
+
+  Ahead(FetchNext memory, int64_t steps)
+      : next(memory.data), step((memory.bytes + steps - 1) / steps) {}
+
+  /// kLines: what a step has where one tile has all rows; of several tiles a step has less.
+  template <int kLines>
+  void fetch_step() {
+    for (int line = 0; line < kLines; ++line) __builtin_prefetch(next + line * 64, 0, 2);
+    next += step;
+  }
+};
+
 /// kRows rows by kGroups groups of 16 channels.
 template <int kPlanes, int kRows, int kGroups>
-void linear_tile(const LinearArgs& args, const ChannelGroup* groups, int64_t first_row, int64_t n) {
+void linear_tile(const LinearArgs& args, const ChannelGroup* groups, int64_t first_row, int64_t n,
+                 Ahead& ahead) {
   const int64_t depth = round_up(args.k, 4);
   const int64_t stride = args.prepared_stride;
   const uint8_t* x = args.prepared + first_row * stride;
@@ -90,6 +109,7 @@ void linear_tile(const LinearArgs& args, const ChannelGroup* groups, int64_t fir
       for (int g = 0; g < kGroups; ++g) {
         weights[g] = weights_of(load_bytes(packed + (g * depth + i) * 16));
       }
+      ahead.template fetch_step<kGroups>();
       tile.add(quad_at<kPlanes>(x, i), stride, weights);
     }
     for (int r = 0; r < kRows; ++r) {
@@ -131,28 +151,40 @@ void linear_row(const LinearArgs& args, int64_t begin, int64_t end) {
   }
 }
 
+/// What is read after the channels before `begin`: the weights of [begin, end), or where there are
+/// none what the arguments say.
+inline FetchNext weights_behind(const LinearArgs& args, int64_t begin, int64_t end) {
+  if (begin >= end) return args.behind;
+  const int64_t depth = round_up(args.k, 4);
+  return {reinterpret_cast<const uint8_t*>(args.weights + begin * depth),
+          (round_up(end, 16) - begin) * depth};
+}
+
 /// The tile of `rows` rows, at most kRows.
 template <int kPlanes, int kGroups, int kRows>
 void linear_tile_of(const LinearArgs& args, const ChannelGroup* groups, int64_t first_row,
-                    int64_t rows, int64_t n) {
+                    int64_t rows, int64_t n, Ahead& ahead) {
   if constexpr (kRows > 1) {
     if (rows < kRows) {
-      linear_tile_of<kPlanes, kGroups, kRows - 1>(args, groups, first_row, rows, n);
+      linear_tile_of<kPlanes, kGroups, kRows - 1>(args, groups, first_row, rows, n, ahead);
       return;
     }
   }
-  linear_tile<kPlanes, kRows, kGroups>(args, groups, first_row, n);
+  linear_tile<kPlanes, kRows, kGroups>(args, groups, first_row, n, ahead);
 }
 
+/// Channels [n, n + 16 * kGroups) of all rows; the channels up to `end` come after them.
 template <int kPlanes, int kGroups>
-void linear_rows(const LinearArgs& args, int64_t n) {
+void linear_rows(const LinearArgs& args, int64_t n, int64_t end) {
   ChannelGroup groups[kGroups];
   for (int g = 0; g < kGroups; ++g) groups[g] = channel_group(args, n + g * 16);
   const int64_t tiles = (args.rows + kMaxRows - 1) / kMaxRows;
+  Ahead ahead(weights_behind(args, n + 16 * kGroups, smaller(end, n + 32 * kGroups)),
+              tiles * round_up(args.k, 4) / 4);
   for (int64_t tile = 0; tile < tiles; ++tile) {
     const int64_t row = args.rows * tile / tiles;
     linear_tile_of<kPlanes, kGroups, kMaxRows>(args, groups, row,
-                                               args.rows * (tile + 1) / tiles - row, n);
+                                               args.rows * (tile + 1) / tiles - row, n, ahead);
   }
 }
 
@@ -165,9 +197,9 @@ void linear_planes(const LinearArgs& args, int64_t begin, int64_t end) {
   constexpr int kGroups = kTileGroups<kPlanes>;
   int64_t n = begin;
   for (; n + 16 * kGroups <= round_up(end, 16); n += 16 * kGroups) {
-    linear_rows<kPlanes, kGroups>(args, n);
+    linear_rows<kPlanes, kGroups>(args, n, end);
   }
-  for (; n < end; n += 16) linear_rows<kPlanes, 1>(args, n);
+  for (; n < end; n += 16) linear_rows<kPlanes, 1>(args, n, end);
 }
 
 inline void linear_by_vectors(const LinearArgs& args, int64_t begin, int64_t end) {

@@ -22,6 +22,13 @@ inline LinearArgs channels_of(const LinearArgs& args, int64_t first, int64_t cou
   return part;
 }
 
+/// The codes and factors of channels [begin, end).
+inline FetchNext groups_behind(const Int4Weights& weights, int64_t begin, int64_t end) {
+  if (begin >= end) return {};
+  return {weights.groups + begin / 16 * weights.group_bytes,
+          (round_up(end, 16) - begin) / 16 * weights.group_bytes};
+}
+
 void linear_int4(const LinearArgs& args, int64_t begin, int64_t end) noexcept {
   if (args.rows == 1 && linear_int4_row(args, begin, end)) return;
   const int64_t group_bytes = 16 * round_up(args.k, 4);
@@ -30,7 +37,9 @@ void linear_int4(const LinearArgs& args, int64_t begin, int64_t end) noexcept {
     for (int64_t c = 0; c < count; c += 16) {
       expand_int4_group(args.int4, (n + c) / 16, args.k, args.int4.scratch + c / 16 * group_bytes);
     }
-    linear(channels_of(args, n, count, args.int4.scratch), 0, count);
+    LinearArgs part = channels_of(args, n, count, args.int4.scratch);
+    part.behind = groups_behind(args.int4, n + count, smaller(end, n + count + kExpandedChannels));
+    linear(part, 0, count);
   }
 }
 

@@ -90,6 +90,8 @@ void FloatModel::bind_inputs(std::span<const int64_t> ids, std::span<const int64
   inputs_.positions.resize(ids.size());
   inputs_.positions64.resize(ids.size());
   inputs_.mask.assign(ids.size() * ids.size(), attention_mask_low());
+  const int64_t window = graph_->window();
+  if (window > 0) inputs_.window_mask = inputs_.mask;
   std::iota(inputs_.positions64.begin(), inputs_.positions64.end(), 0);
   size_t next_start = 0;
   int64_t start = 0;
@@ -97,6 +99,9 @@ void FloatModel::bind_inputs(std::span<const int64_t> ids, std::span<const int64
     if (next_start < starts.size() && starts[next_start] == i) start = starts[next_start++];
     inputs_.positions[static_cast<size_t>(i)] = static_cast<int32_t>(i - start);
     std::fill_n(inputs_.mask.begin() + i * count + start, i - start + 1, 0.0f);
+    if (window == 0) continue;
+    const int64_t visible = std::max(start, i - window + 1);
+    std::fill_n(inputs_.window_mask.begin() + i * count + visible, i - visible + 1, 0.0f);
   }
   const IoContract io = graph_->io();
   size_t largest = 0;
@@ -108,7 +113,8 @@ void FloatModel::bind_inputs(std::span<const int64_t> ids, std::span<const int64
       {"input_ids", inputs_.ids.data()},
       {"position", inputs_.positions.data()},
       {"cache_position", inputs_.positions64.data()},
-      {"attention_mask", inputs_.mask.data()}};
+      {"attention_mask", inputs_.mask.data()},
+      {"window_attention_mask", inputs_.window_mask.data()}};
   for (const IoTensor& input : io.inputs) {
     void* data = nullptr;
     for (const auto& [name, memory] : known) {

@@ -76,8 +76,9 @@ class FloatModel {
     std::vector<int64_t> ids;
     std::vector<int32_t> positions;
     std::vector<int64_t> positions64;
-    std::vector<float> mask;       // [tokens, tokens]
-    std::vector<std::byte> zeros;  // caches that are given whole
+    std::vector<float> mask;         // [tokens, tokens]
+    std::vector<float> window_mask;  // [tokens, tokens], where the graph has a window
+    std::vector<std::byte> zeros;    // caches that are given whole
   };
 
   std::shared_ptr<const Checkpoint> checkpoint_;

@@ -51,6 +51,10 @@ class GraphCheck {
       refuse("graph", "tokens per call or context out of range", {},
              std::to_string(graph_.tokens_per_call()) + " of " + std::to_string(graph_.context()));
     }
+    if (graph_.window() < 0 || graph_.window() >= graph_.context()) {
+      refuse("graph", "window out of range", "0 to " + std::to_string(graph_.context() - 1),
+             std::to_string(graph_.window()));
+    }
     check_count("nodes", graph_.order().size(), kMaxNodes);
     check_count("inputs", graph_.inputs().size(), kMaxBoundary);
     check_count("outputs", graph_.outputs().size(), kMaxBoundary);

@@ -149,7 +149,8 @@ class GraphReader {
         budget_(budget),
         graph_(known_role(fields.string("role")),
                fields.integer("tokens_per_call", 1, kMaxDimension),
-               fields.integer("context", 1, kMaxDimension)) {}
+               fields.integer("context", 1, kMaxDimension),
+               fields.optional_integer("window", 0, kMaxDimension).value_or(0)) {}
 
   Graph run() {
     read_records(fields_, "inputs", kMaxBoundary, [&](ListReader& record) { read_input(record); });

@@ -88,10 +88,10 @@ class GraphsWriter {
     for (const GraphOutput& output : graph.outputs()) {
       outputs.push_back({output.name, ids[static_cast<size_t>(output.value)]});
     }
-    return {{"role", name_of(graph.role())},     {"tokens_per_call", graph.tokens_per_call()},
-            {"context", graph.context()},        {"inputs", std::move(inputs)},
-            {"constants", std::move(constants)}, {"nodes", std::move(nodes)},
-            {"outputs", std::move(outputs)}};
+    return {{"role", name_of(graph.role())}, {"tokens_per_call", graph.tokens_per_call()},
+            {"context", graph.context()},    {"window", graph.window()},
+            {"inputs", std::move(inputs)},   {"constants", std::move(constants)},
+            {"nodes", std::move(nodes)},     {"outputs", std::move(outputs)}};
   }
 
   Json store(const Graph& graph, const Node& node, const std::vector<ValueId>& ids) {

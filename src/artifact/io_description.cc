@@ -92,14 +92,18 @@ Json io_contract_json(const IoContract& io) {
   return {{"role", name_of(io.role)},
           {"tokens_per_call", io.tokens_per_call},
           {"context", io.context},
+          {"window", io.window},
           {"inputs", tensors_json(io.inputs)},
           {"outputs", tensors_json(io.outputs)}};
 }
 
 IoContract parse_io_contract(const Json& json, const std::string& where) {
   const JsonFields fields(json, where);
-  return {parse_role(fields), fields.integer("tokens_per_call", 1, kMaxSize),
-          fields.integer("context", 1, kMaxSize), parse_tensors(fields, "inputs"),
+  return {parse_role(fields),
+          fields.integer("tokens_per_call", 1, kMaxSize),
+          fields.integer("context", 1, kMaxSize),
+          fields.optional_integer("window", 0, kMaxSize).value_or(0),
+          parse_tensors(fields, "inputs"),
           parse_tensors(fields, "outputs")};
 }
 

@@ -25,12 +25,19 @@ class Reader {
     GraphIo io;
     io.tokens_per_call = contract_.tokens_per_call;
     io.context = contract_.context;
+    io.window = contract_.window;
     const int64_t tokens = io.tokens_per_call;
     if (tokens < 1 || tokens > io.context || io.context > kMaxContext) {
       fail({.what = "tokens per call and context do not fit",
             .where = graph_,
             .expected = "1 <= tokens per call <= context <= " + std::to_string(kMaxContext),
             .found = std::to_string(tokens) + " and " + std::to_string(io.context)});
+    }
+    if (io.window < 0 || io.window >= io.context) {
+      fail({.what = "window is out of range",
+            .where = graph_,
+            .expected = "0 to " + std::to_string(io.context - 1),
+            .found = std::to_string(io.window)});
     }
     const IoTensor& logits = output("logits");
     io.vocab = logits.shape.empty() ? 0 : logits.shape.back();
@@ -58,6 +65,11 @@ class Reader {
     const IoTensor& mask = input("attention_mask");
     check_shape(mask, {1, 1, tokens, io.context});
     io.mask = format_of(mask);
+    if (io.window > 0) {
+      const IoTensor& window_mask = input("window_attention_mask");
+      check_shape(window_mask, {1, 1, tokens, io.window_slots() + tokens});
+      io.window_mask = format_of(window_mask);
+    }
 
     io.has_cache_inputs = io.cache_slots() > 0 || contract_.find_input("k_cache_0") != nullptr;
     while (contract_.find_output("k_new_" + std::to_string(io.layers.size())) != nullptr) {
@@ -88,9 +100,8 @@ class Reader {
     return format;
   }
 
-  LayerFormat read_pair(const GraphIo& io, const std::string& layer) {
+  LayerFormat read_pair(GraphIo& io, const std::string& layer) {
     LayerFormat format;
-    const int64_t slots = io.cache_slots();
     const int64_t tokens = io.tokens_per_call;
 
     const IoTensor& key = output("k_new_" + layer);
@@ -103,11 +114,21 @@ class Reader {
     format.value.head_dim = value.shape[3];
     check_shape(value, {1, format.value.heads, tokens, format.value.head_dim});
 
+    io.slots.push_back(io.has_cache_inputs ? slots_of(io, "k_cache_" + layer) : 0);
     if (io.has_cache_inputs) {
+      const int64_t slots = io.slots.back();
       check_fed("k_cache_" + layer, key, {1, format.key.heads, format.key.head_dim, slots});
       check_fed("v_cache_" + layer, value, {1, format.value.heads, slots, format.value.head_dim});
     }
     return format;
+  }
+
+  /// Slots of a cache of keys: those of a sliding layer where it has as many, else of any other.
+  int64_t slots_of(const GraphIo& io, const std::string& name) {
+    const IoTensor& keys = input(name);
+    const bool slides =
+        io.window > 0 && keys.shape.size() == 4 && keys.shape[3] == io.window_slots();
+    return slides ? io.window_slots() : io.cache_slots();
   }
 
   CacheFormat read_cache(const IoTensor& tensor) const {
@@ -239,6 +260,7 @@ void check_same_model(const GraphIo& decode, const GraphIo& prefill) {
   };
   check_equal(decode.cache_style == prefill.cache_style, "the style of their caches");
   check_equal(decode.context == prefill.context, "context" + both(decode.context, prefill.context));
+  check_equal(decode.window == prefill.window, "window" + both(decode.window, prefill.window));
   check_equal(decode.vocab == prefill.vocab, "vocabulary" + both(decode.vocab, prefill.vocab));
   const auto layers = static_cast<int64_t>(decode.layers.size());
   const auto prefill_layers = static_cast<int64_t>(prefill.layers.size());
@@ -246,9 +268,15 @@ void check_same_model(const GraphIo& decode, const GraphIo& prefill) {
   for (size_t i = 0; i < decode.layers.size(); ++i) {
     check_equal(decode.layers[i] == prefill.layers[i],
                 "shape or encoding of the cache of layer " + std::to_string(i));
+    if (!decode.has_cache_inputs || !prefill.has_cache_inputs || decode.slots.empty()) continue;
+    const bool slides = decode.window > 0 && decode.slots[i] == decode.window_slots();
+    const int64_t slots = slides ? prefill.window_slots() : prefill.cache_slots();
+    check_equal(prefill.slots[i] == slots,
+                "the window of layer " + std::to_string(i) + both(slots, prefill.slots[i]));
   }
   check_equal(decode.logits == prefill.logits, "encoding of the logits");
   check_equal(decode.mask == prefill.mask, "encoding of the attention mask");
+  check_equal(decode.window_mask == prefill.window_mask, "encoding of the window's mask");
 }
 
 }  // namespace lathe

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -55,16 +56,22 @@ struct TokenInput {
 struct GraphIo {
   int64_t tokens_per_call = 0;  ///< AR
   int64_t context = 0;          ///< CL
+  int64_t window = 0;           ///< W of sliding layers, less than CL; 0: there are none
   int64_t vocab = 0;
   CacheStyle cache_style = CacheStyle::pairs;
   TokenInput ids;
-  TokenInput positions;  ///< of the type of the ids
-  ValueFormat mask;      ///< style `pairs`
+  TokenInput positions;     ///< of the type of the ids
+  ValueFormat mask;         ///< style `pairs`
+  ValueFormat window_mask;  ///< style `pairs`, where there is a window
   ValueFormat logits;
   std::vector<LayerFormat> layers;
+  /// Style `pairs`: slots of each layer's cache input, CL - AR, or in a sliding layer
+  /// window_slots().
+  std::vector<int64_t> slots;
   bool has_cache_inputs = true;  ///< style `pairs`: a graph with AR = CL may come without
 
   int64_t cache_slots() const { return context - tokens_per_call; }
+  int64_t window_slots() const { return std::min(window, cache_slots()); }
 };
 
 /// "static_cache.layers.0" and "layers.0": what the names of a layer's whole caches begin with.

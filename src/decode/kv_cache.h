@@ -22,10 +22,13 @@ class KvCache {
   KvCache& operator=(const KvCache&) = delete;
 
   int64_t context() const { return context_; }
-  /// Tokens held; they are in slots [0, length).
+  /// Tokens run so far. All of them are held, but that layers with a window may hold the last ones
+  /// only.
   int64_t length() const { return length_; }
 
-  /// Forgets all but the first `length` tokens. length <= length().
+  /// Whether truncate(length) is possible: a window that has moved on cannot go back.
+  virtual bool can_truncate(int64_t length) const noexcept = 0;
+  /// Forgets all but the first `length` tokens. length <= length(), can_truncate(length).
   virtual void truncate(int64_t length) noexcept = 0;
 
   /// Binds memory to all inputs and outputs of a graph that reads this cache and adds to it. The

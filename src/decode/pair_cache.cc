@@ -39,12 +39,15 @@ NewPairs::NewPairs(const GraphIo& io) : tokens_per_call_(io.tokens_per_call) {
 
 PairCache::PairCache(const GraphIo& io) : KvCache(io.context), stride_(io.context) {
   constexpr const char* kWhat = "the key-value cache";
-  for (const LayerFormat& format : io.layers) {
+  for (size_t i = 0; i < io.layers.size(); ++i) {
+    const LayerFormat& format = io.layers[i];
+    const bool ring = io.window > 0 && io.slots[i] == io.window;
+    const int64_t capacity = ring ? io.window : io.context;
     const Layer& layer =
-        layers_.emplace_back(Layer{format, allocate_slots(format.key, io.context, kWhat),
-                                   allocate_slots(format.value, io.context, kWhat)});
-    clear_slots(format.key, layer.keys.data(), io.context);
-    clear_slots(format.value, layer.values.data(), io.context);
+        layers_.emplace_back(Layer{format, capacity, allocate_slots(format.key, capacity, kWhat),
+                                   allocate_slots(format.value, capacity, kWhat)});
+    clear_slots(format.key, layer.keys.data(), capacity);
+    clear_slots(format.value, layer.values.data(), capacity);
   }
 }
 
@@ -54,15 +57,17 @@ int64_t PairCache::stride_for(const Session& session, const GraphIo& io) {
 
 TensorView PairCache::key_window(size_t layer, int64_t slots, int64_t stride) const {
   const CacheFormat& key = layers_[layer].format.key;
-  TensorView view = dense_view(key.format.dtype, {1, key.heads, key.head_dim, stride},
-                               layers_[layer].keys.data());
+  TensorView view =
+      dense_view(key.format.dtype, {1, key.heads, key.head_dim, layers_[layer].stride(stride)},
+                 layers_[layer].keys.data());
   view.shape[3] = slots;
   return view;
 }
 
 TensorView PairCache::value_window(size_t layer, int64_t slots, int64_t stride) const {
   const CacheFormat& value = layers_[layer].format.value;
-  TensorView view = dense_view(value.format.dtype, {1, value.heads, stride, value.head_dim},
+  TensorView view = dense_view(value.format.dtype,
+                               {1, value.heads, layers_[layer].stride(stride), value.head_dim},
                                layers_[layer].values.data());
   view.shape[2] = slots;
   return view;
@@ -70,58 +75,94 @@ TensorView PairCache::value_window(size_t layer, int64_t slots, int64_t stride) 
 
 void PairCache::arrange(int64_t stride) noexcept {
   if (stride == stride_) return;
+  const int64_t before = std::exchange(stride_, stride);
   for (const Layer& layer : layers_) {
+    const int64_t from = layer.stride(before);
+    const int64_t to = layer.stride(stride);
+    if (from == to) continue;
     const auto& [key, value] = layer.format;
     const auto move = [&](const CacheFormat& format, const AlignedBuffer& buffer, int64_t rows,
                           int64_t width) {
       const int64_t slot_bytes = width * bytes_of(format);
-      stretch_rows(buffer.data(), rows, stride_ * slot_bytes, stride * slot_bytes);
-      clear_columns(format.format, buffer.data(), rows, stride * width, length() * width,
-                    stride * width);
+      stretch_rows(buffer.data(), rows, from * slot_bytes, to * slot_bytes);
     };
     move(key, layer.keys, key.heads * key.head_dim, 1);
     move(value, layer.values, value.heads, value.head_dim);
+    clear(layer, std::min(length(), to), to);
   }
-  stride_ = stride;
 }
 
 void PairCache::append(const NewPairs& pairs, int64_t count) noexcept {
   // The last call before the context is full leaves a dense graph's slots.
   if (length() + count > stride_) arrange(context());
-  const int64_t tokens = pairs.tokens_per_call();
   for (size_t i = 0; i < layers_.size(); ++i) {
-    const auto& [key, value] = layers_[i].format;
-    with_zero(key.format, [&](auto zero) {
-      using T = decltype(zero);
-      const T* from = pairs.layers()[i].key.as<T>();
-      T* to = reinterpret_cast<T*>(layers_[i].keys.data()) + length();
-      // One element a row in decode: a plain loop, as a call of memcpy would cost more than it
-      // does.
-      for (int64_t row = 0; row < key.heads * key.head_dim; ++row) {
-        for (int64_t t = 0; t < count; ++t) to[t] = from[t];
-        from += tokens;
-        to += stride_;
-      }
-    });
-    const int64_t token_bytes = value.head_dim * bytes_of(value);
-    for (int64_t head = 0; head < value.heads; ++head) {
-      std::memcpy(layers_[i].values.data() + (head * stride_ + length()) * token_bytes,
-                  pairs.layers()[i].value.data + head * tokens * token_bytes,
-                  static_cast<size_t>(count * token_bytes));
+    const Layer& layer = layers_[i];
+    // Tokens that are not in the window of the last one would be written over.
+    int64_t first = std::max<int64_t>(0, count - layer.capacity);
+    while (first < count) {
+      const int64_t slot = (length() + first) % layer.capacity;
+      const int64_t run = std::min(count - first, layer.capacity - slot);
+      copy(layer, pairs.layers()[i], first, run, slot);
+      first += run;
     }
   }
   set_length(length() + count);
+  longest_ = std::max(longest_, length());
+}
+
+void PairCache::copy(const Layer& layer, const NewPairs::Layer& fresh, int64_t first, int64_t count,
+                     int64_t slot) const noexcept {
+  const auto& [key, value] = layer.format;
+  const int64_t stride = layer.stride(stride_);
+  with_zero(key.format, [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = fresh.key.as<T>() + first;
+    const int64_t tokens = fresh.key.shape[3];
+    T* to = reinterpret_cast<T*>(layer.keys.data()) + slot;
+    // One element a row in decode: a plain loop, as a call of memcpy would cost more than it does.
+    for (int64_t row = 0; row < key.heads * key.head_dim; ++row) {
+      for (int64_t t = 0; t < count; ++t) to[t] = from[t];
+      from += tokens;
+      to += stride;
+    }
+  });
+  const int64_t token_bytes = value.head_dim * bytes_of(value);
+  const int64_t tokens = fresh.value.shape[2];
+  for (int64_t head = 0; head < value.heads; ++head) {
+    std::memcpy(layer.values.data() + (head * stride + slot) * token_bytes,
+                fresh.value.data + (head * tokens + first) * token_bytes,
+                static_cast<size_t>(count * token_bytes));
+  }
+}
+
+void PairCache::clear(const Layer& layer, int64_t begin, int64_t end) const noexcept {
+  const auto& [key, value] = layer.format;
+  const int64_t stride = layer.stride(stride_);
+  clear_columns(key.format, layer.keys.data(), key.heads * key.head_dim, stride, begin, end);
+  clear_columns(value.format, layer.values.data(), value.heads, stride * value.head_dim,
+                begin * value.head_dim, end * value.head_dim);
+}
+
+bool PairCache::can_truncate(int64_t length) const noexcept {
+  if (length == 0) return true;
+  return std::all_of(layers_.begin(), layers_.end(), [&](const Layer& layer) {
+    // The slot of the last token is one that its own window has left.
+    return longest_ <= layer.capacity || length >= longest_ - 1;
+  });
 }
 
 void PairCache::truncate(int64_t length) noexcept {
   for (const Layer& layer : layers_) {
-    const auto& [key, value] = layer.format;
-    clear_columns(key.format, layer.keys.data(), key.heads * key.head_dim, stride_, length,
-                  this->length());
-    clear_columns(value.format, layer.values.data(), value.heads, stride_ * value.head_dim,
-                  length * value.head_dim, this->length() * value.head_dim);
+    if (length >= layer.capacity) {
+      for (int64_t at = length; at < this->length(); ++at) {
+        clear(layer, at % layer.capacity, at % layer.capacity + 1);
+      }
+    } else {
+      clear(layer, length, std::min(this->length(), layer.capacity));
+    }
   }
   set_length(length);
+  if (length == 0) longest_ = 0;
 }
 
 std::unique_ptr<BoundGraph> PairCache::bind(std::unique_ptr<Session> session, const GraphIo& io) {

@@ -12,11 +12,15 @@ PairGraph::PairGraph(std::unique_ptr<Session> session, const GraphIo& io, PairCa
       mask_(io),
       new_pairs_(io) {
   this->session().bind("attention_mask", mask_.view());
+  if (io.window > 0) {
+    window_mask_.emplace(io);
+    this->session().bind("window_attention_mask", window_mask_->view());
+  }
   for (size_t i = 0; i < io.layers.size(); ++i) {
     const std::string layer = std::to_string(i);
     if (io.has_cache_inputs) {
-      this->session().bind("k_cache_" + layer, cache.key_window(i, io.cache_slots(), stride_));
-      this->session().bind("v_cache_" + layer, cache.value_window(i, io.cache_slots(), stride_));
+      this->session().bind("k_cache_" + layer, cache.key_window(i, io.slots[i], stride_));
+      this->session().bind("v_cache_" + layer, cache.value_window(i, io.slots[i], stride_));
     }
     this->session().bind("k_new_" + layer, new_pairs_.layers()[i].key);
     this->session().bind("v_new_" + layer, new_pairs_.layers()[i].value);

@@ -2,14 +2,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "decode/attention_mask.h"
 #include "decode/bound_graph.h"
 #include "decode/pair_cache.h"
+#include "decode/window_mask.h"
 
 namespace lathe {
 
-/// A graph that is given the past and a mask, and returns the new pairs.
+/// A graph that is given the past and masks, and returns the new pairs.
 class PairGraph final : public BoundGraph {
  public:
   PairGraph(std::unique_ptr<Session> session, const GraphIo& io, PairCache& cache);
@@ -19,12 +21,14 @@ class PairGraph final : public BoundGraph {
   void prepare() override {
     cache_.arrange(stride_);
     mask_.set_past(past());
+    if (window_mask_) window_mask_->set_past(past());
   }
   void keep(int64_t count) noexcept override { cache_.append(new_pairs_, count); }
 
   PairCache& cache_;
   int64_t stride_;
   AttentionMask mask_;
+  std::optional<WindowMask> window_mask_;  // where the graph has a window
   NewPairs new_pairs_;
 };
 

@@ -98,8 +98,14 @@ void Runner::truncate(int64_t length) {
           .expected = "0 to " + std::to_string(position()),
           .found = std::to_string(length)});
   }
-  cache_->truncate(length);
-  history_.resize(static_cast<size_t>(length));
+  if (cache_->can_truncate(length)) {
+    cache_->truncate(length);
+    history_.resize(static_cast<size_t>(length));
+    return;
+  }
+  const std::vector<int64_t> kept(history_.begin(), history_.begin() + length);
+  reset();
+  feed(kept, nullptr);
 }
 
 std::span<const int64_t> Runner::keep_common(std::span<const int64_t> ids) {
@@ -107,6 +113,8 @@ std::span<const int64_t> Runner::keep_common(std::span<const int64_t> ids) {
   auto common = static_cast<size_t>(same.first - ids.begin());
   // The last id is always run, as its logits are what the caller is after.
   if (common == ids.size() && common > 0) --common;
+  // What would have to be run again anyway is run with the rest.
+  if (!cache_->can_truncate(static_cast<int64_t>(common))) common = 0;
   truncate(static_cast<int64_t>(common));
   return ids.subspan(common);
 }

@@ -52,13 +52,14 @@ class Runner {
   /// Appends one id and returns the logits after it: prefill() of one, without allocating.
   LogitsRow step(int64_t id);
 
-  /// Forgets all tokens but the first `length`. Throws Error where there are fewer, or it is
-  /// negative.
+  /// Forgets all tokens but the first `length`. They are run again where a window of the cache has
+  /// left some of them. Throws Error where there are fewer, or it is negative.
   void truncate(int64_t length);
   void reset() { truncate(0); }
 
   /// Truncates to the longest beginning that the history and `ids` have in common, but for the last
-  /// of `ids`, and returns the rest of `ids`: what prefill() needs to get from here to there.
+  /// of `ids`, and returns the rest of `ids`: what prefill() needs to get from here to there. All
+  /// of `ids` where the cache cannot go back so far.
   std::span<const int64_t> keep_common(std::span<const int64_t> ids);
 
  private:

@@ -33,6 +33,7 @@ class WholeCache final : public KvCache {
 
   /// Makes what a call returned the cache, with `count` more tokens.
   void turn(int64_t count) noexcept;
+  bool can_truncate(int64_t) const noexcept override { return true; }
   void truncate(int64_t length) noexcept override { set_length(length); }
   std::unique_ptr<BoundGraph> bind(std::unique_ptr<Session> session, const GraphIo& io) override;
 

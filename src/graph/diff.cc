@@ -26,6 +26,10 @@ std::optional<GraphDifference> boundary_difference(const Graph& first, const Gra
     return differ(
         either("context", std::to_string(first.context()), std::to_string(second.context())));
   }
+  if (first.window() != second.window()) {
+    return differ(
+        either("window", std::to_string(first.window()), std::to_string(second.window())));
+  }
   const Both<IoContract> io{first.io(), second.io()};
   constexpr Both<const char*> kSides{"first", "second"};
   for (const size_t side : {size_t{0}, size_t{1}}) {

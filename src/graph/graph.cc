@@ -41,6 +41,7 @@ IoContract Graph::io() const {
   contract.role = role_;
   contract.tokens_per_call = tokens_per_call_;
   contract.context = context_;
+  contract.window = window_;
   for (const ValueId id : inputs_) contract.inputs.push_back(describe(value(id).name, id));
   for (const GraphOutput& output : outputs_) {
     contract.outputs.push_back(describe(output.name, output.value));

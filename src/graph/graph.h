@@ -73,12 +73,14 @@ struct GraphOutput {
 /// same code built have the same ids for the same things.
 class Graph {
  public:
-  Graph(GraphRole role, int64_t tokens_per_call, int64_t context)
-      : role_(role), tokens_per_call_(tokens_per_call), context_(context) {}
+  /// `window`: IoContract::window.
+  Graph(GraphRole role, int64_t tokens_per_call, int64_t context, int64_t window = 0)
+      : role_(role), tokens_per_call_(tokens_per_call), context_(context), window_(window) {}
 
   GraphRole role() const { return role_; }
   int64_t tokens_per_call() const { return tokens_per_call_; }  ///< AR
   int64_t context() const { return context_; }                  ///< CL
+  int64_t window() const { return window_; }                    ///< W of sliding layers, or 0
 
   // --- reading
   const Value& value(ValueId id) const { return values_[static_cast<size_t>(id)]; }
@@ -147,6 +149,7 @@ class Graph {
   GraphRole role_;
   int64_t tokens_per_call_;
   int64_t context_;
+  int64_t window_;
   std::vector<Value> values_;
   std::vector<Node> nodes_;
   std::vector<NodeId> order_;

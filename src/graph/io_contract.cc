@@ -32,6 +32,10 @@ std::optional<GraphRole> role_named(std::string_view name) {
   return std::nullopt;
 }
 
+bool is_attention_mask(std::string_view name) {
+  return name == "attention_mask" || name == "window_attention_mask";
+}
+
 bool holds_cache(std::string_view name) {
   if (name.starts_with("k_cache_") || name.starts_with("v_cache_")) return true;
   if (name.starts_with("k_new_") || name.starts_with("v_new_")) return true;

@@ -30,12 +30,15 @@ struct IoTensor {
 };
 
 /// The names, shapes and types at a graph's boundary (docs/architecture.md has the table): tokens,
-/// attention_mask, position, k_cache_i, v_cache_i -> logits, k_new_i, v_new_i. It is all that the
-/// runner knows of a graph.
+/// attention_mask, window_attention_mask, position, k_cache_i, v_cache_i -> logits, k_new_i,
+/// v_new_i. It is all that the runner knows of a graph.
 struct IoContract {
   GraphRole role = GraphRole::decode;
   int64_t tokens_per_call = 1;  ///< AR
   int64_t context = 0;          ///< CL
+  /// W, less than CL: position i of a sliding layer attends j where i - W < j <= i. 0: there is no
+  /// such layer.
+  int64_t window = 0;
   std::vector<IoTensor> inputs;
   std::vector<IoTensor> outputs;
 
@@ -43,6 +46,9 @@ struct IoContract {
   const IoTensor* find_output(std::string_view name) const;
 };
 
+/// Whether an input of this name says what tokens attend: attention_mask, and that of sliding
+/// layers, window_attention_mask.
+bool is_attention_mask(std::string_view name);
 /// Whether an input or output of this name holds keys or values: k_cache_i, v_cache_i, k_new_i and
 /// v_new_i, and the whole caches of a graph as it was traced, static_cache.layers.i.keys and
 /// layers.i.values.

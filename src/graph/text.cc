@@ -221,7 +221,8 @@ class Parser {
     const auto context = line.number<int64_t>();
     const std::optional<GraphRole> role = role_named(word);
     if (!role) line.refuse("decode, prefill or calibrate");
-    graph_.emplace(*role, tokens, context);
+    const int64_t window = line.take("w=") ? line.number<int64_t>() : 0;
+    graph_.emplace(*role, tokens, context, window);
   }
 
   void define(const LineReader& line, const std::string& name, ValueId id) {
@@ -312,8 +313,9 @@ std::string print_value(const Graph& graph, ValueId id) {
 }
 
 std::string print_graph(const Graph& graph) {
-  std::string out = fmt::format("graph {} ar={} cl={}\n", name_of(graph.role()),
+  std::string out = fmt::format("graph {} ar={} cl={}", name_of(graph.role()),
                                 graph.tokens_per_call(), graph.context());
+  out += graph.window() == 0 ? "\n" : fmt::format(" w={}\n", graph.window());
   for (const ValueId id : graph.inputs()) out += "  " + print_value(graph, id) + "\n";
   std::vector<bool> shown(static_cast<size_t>(graph.value_count()), false);
   for (const NodeId id : graph.order()) {

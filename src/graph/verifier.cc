@@ -135,9 +135,9 @@ class Verifier {
   void check_mask() const {
     for (const ValueId id : graph_.inputs()) {
       const Value& mask = graph_.value(id);
-      if (mask.name == "attention_mask" && mask.encoding &&
+      if (is_attention_mask(mask.name) && mask.encoding &&
           *mask.encoding != attention_mask_encoding()) {
-        fail({.what = "attention_mask has another encoding than the fixed one",
+        fail({.what = mask.name + " has another encoding than the fixed one",
               .where = "graph verifier",
               .expected = to_string(attention_mask_encoding()),
               .found = show(mask)});

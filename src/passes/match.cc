@@ -60,8 +60,7 @@ bool is_output(const Graph& graph, ValueId value) {
 }
 
 bool is_mask(const Graph& graph, ValueId value) {
-  const std::string& name = graph.value(value).name;
-  if (name == "attention_mask" || name == "window_attention_mask") return true;
+  if (is_attention_mask(graph.value(value).name)) return true;
   const Node* producer = producer_if(graph, value, {Op::where});
   return producer != nullptr && producer->attributes.real("other") <= attention_mask_low();
 }

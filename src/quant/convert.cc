@@ -103,7 +103,7 @@ class Converter {
   Converter(const Graph& graph, const EncodingTable& encodings, const WeightPlan& weights,
             WeightCache& cache, ThreadPool& pool)
       : source_(graph),
-        graph_(graph.role(), graph.tokens_per_call(), graph.context()),
+        graph_(graph.role(), graph.tokens_per_call(), graph.context(), graph.window()),
         encodings_(encodings),
         weights_(weights),
         cache_(cache),

@@ -157,6 +157,17 @@ TEST(Artifact, KeepsFourBitWeightsInBlocksAsBytes) {
             (Shape{static_cast<int64_t>(int4_constant_bytes({20, 32, 16}))}));
 }
 
+TEST(Artifact, KeepsTheWindowOfSlidingLayers) {
+  const TestFolder folder;
+  Model written = blocked_model();
+  written.graphs = {
+      parse_graph("graph decode ar=1 cl=8 w=4\n"
+                  "  input %logits : u16[1, 20]<0.003, 30000>\n"
+                  "  output logits = %logits\n")};
+  write_model(written, folder / "model.lathe");
+  EXPECT_EQ(read_model(folder / "model.lathe").graphs[0].window(), 4);
+}
+
 TEST(Artifact, RefusesBlocksThatTheWeightCannotHave) {
   const TestFolder folder;
   write_model(blocked_model(), folder / "model.lathe");

@@ -100,6 +100,7 @@ TEST_F(Hostile, Boundaries) {
   refuse_graphs("/graphs/0/role", "paint", "unknown graph role");
   refuse_graphs("/graphs/0/context", 0, "out of range");
   refuse_graphs("/graphs/0/tokens_per_call", 9, "out of range");
+  refuse_graphs("/graphs/0/window", 8, "window out of range");
   refuse_graphs("/graphs/0/inputs/0/1", "f32", "ids are not integers");
   refuse_graphs("/graphs/0/inputs/1/3", -1, "codes without an encoding");
   refuse_graphs("/graphs/0/inputs/0/2", {1, -1}, "out of range");

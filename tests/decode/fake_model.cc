@@ -13,6 +13,7 @@ struct LayerShape {
   int64_t key_heads, key_dim, value_heads, value_dim;
 };
 constexpr LayerShape kLayers[] = {{2, 4, 2, 3}, {1, 5, 1, 6}};
+constexpr int64_t kSlidingLayer = 1;
 
 uint64_t mix(uint64_t a, uint64_t b) {
   uint64_t z = a * 0x9E3779B97F4A7C15u + b + 1;
@@ -121,6 +122,7 @@ class FakeSession : public Session {
     ids_ = find("tokens", "input_ids");
     positions_ = find("position", "cache_position");
     mask_ = find("attention_mask");
+    window_mask_ = find("window_attention_mask");
     for (size_t i = 0; i < std::size(kLayers); ++i) {
       const std::string layer = std::to_string(i);
       const std::string whole = "layers." + layer;
@@ -151,17 +153,23 @@ class FakeSession : public Session {
     }
   }
 
-  /// Calls job(kind, layer, head, dim) for every element of a key-value pair.
+  /// Calls job(kind, head, dim) for every element of a key-value pair of one layer.
+  template <typename Job>
+  static void for_each_element_of(int64_t layer, const Job& job) {
+    const LayerShape& shape = kLayers[layer];
+    for (int64_t h = 0; h < shape.key_heads; ++h) {
+      for (int64_t d = 0; d < shape.key_dim; ++d) job(0, h, d);
+    }
+    for (int64_t h = 0; h < shape.value_heads; ++h) {
+      for (int64_t d = 0; d < shape.value_dim; ++d) job(1, h, d);
+    }
+  }
+
+  /// The same with the layer, job(kind, layer, head, dim), for all of them.
   template <typename Job>
   static void for_each_element(const Job& job) {
     for (int64_t layer = 0; layer < std::ssize(kLayers); ++layer) {
-      const LayerShape& shape = kLayers[layer];
-      for (int64_t h = 0; h < shape.key_heads; ++h) {
-        for (int64_t d = 0; d < shape.key_dim; ++d) job(0, layer, h, d);
-      }
-      for (int64_t h = 0; h < shape.value_heads; ++h) {
-        for (int64_t d = 0; d < shape.value_dim; ++d) job(1, layer, h, d);
-      }
+      for_each_element_of(layer, [&](int kind, int64_t h, int64_t d) { job(kind, layer, h, d); });
     }
   }
 
@@ -181,23 +189,36 @@ class FakeSession : public Session {
     });
   }
 
-  /// Sum over what row `row` attends, for a graph that is given a mask and the past.
+  bool slides(int64_t layer) const { return io_.window > 0 && layer == kSlidingLayer; }
+
+  /// The token that a slot of a cache holds: the latest of the past that falls on it.
+  int64_t position_in(int64_t layer, int64_t slot) const {
+    if (!slides(layer)) return slot;
+    const int64_t last = position_of(0) - 1;
+    return last - (last - slot) % io_.window;
+  }
+
+  /// Sum over what row `row` attends, for a graph that is given masks and the past.
   uint64_t state_of_pairs(int64_t row) {
-    const int64_t past_columns = io_.context - io_.tokens_per_call;
-    const bool is_float = mask_->dtype == DType::f32;
     uint64_t state = 0;
-    for (int64_t column = 0; column < io_.context; ++column) {
-      const int32_t mask = load(*mask_, {0, 0, row, column});
-      if (mask == (is_float ? -255 : 0)) continue;
-      if (mask != (is_float ? 0 : 65535)) ++log_->faults;
-      const bool is_new = column >= past_columns;
-      const int64_t slot = is_new ? column - past_columns : column;
-      const int64_t position = is_new ? position_of(slot) : column;
-      for_each_element([&](int kind, int64_t layer, int64_t h, int64_t d) {
-        const TensorView& from = is_new ? *fresh_[kind][layer] : *past_[kind][layer];
-        const int32_t code = kind == 0 ? load(from, {0, h, d, slot}) : load(from, {0, h, slot, d});
-        state += share(kind, layer, h, d, position, code);
-      });
+    for (int64_t layer = 0; layer < std::ssize(kLayers); ++layer) {
+      const TensorView& mask = slides(layer) ? *window_mask_ : *mask_;
+      const int64_t past_columns = mask.shape[3] - io_.tokens_per_call;
+      const bool is_float = mask.dtype == DType::f32;
+      for (int64_t column = 0; column < mask.shape[3]; ++column) {
+        const int32_t code = load(mask, {0, 0, row, column});
+        if (code == (is_float ? -255 : 0)) continue;
+        if (code != (is_float ? 0 : 65535)) ++log_->faults;
+        const bool is_new = column >= past_columns;
+        const int64_t slot = is_new ? column - past_columns : column;
+        const int64_t position = is_new ? position_of(slot) : position_in(layer, slot);
+        for_each_element_of(layer, [&](int kind, int64_t h, int64_t d) {
+          const TensorView& from = is_new ? *fresh_[kind][layer] : *past_[kind][layer];
+          const int32_t held =
+              kind == 0 ? load(from, {0, h, d, slot}) : load(from, {0, h, slot, d});
+          state += share(kind, layer, h, d, position, held);
+        });
+      }
     }
     return state;
   }
@@ -227,6 +248,7 @@ class FakeSession : public Session {
   const TensorView* ids_ = nullptr;
   const TensorView* positions_ = nullptr;
   const TensorView* mask_ = nullptr;
+  const TensorView* window_mask_ = nullptr;
   const TensorView* logits_ = nullptr;
   const TensorView* past_[2][std::size(kLayers)] = {};   // [kind][layer]; whole: what goes in
   const TensorView* fresh_[2][std::size(kLayers)] = {};  // [kind][layer]; whole: what comes out
@@ -262,11 +284,16 @@ IoContract FakeModel::contract(int64_t tokens_per_call) const {
   io.role = tokens == 1 ? GraphRole::decode : GraphRole::prefill;
   io.tokens_per_call = tokens;
   io.context = context;
+  io.window = window < context ? window : 0;
   io.outputs = {{"logits", wide_type, {1, tokens, vocab}, logits}};
   if (cache_style == CacheStyle::pairs) {
     io.inputs = {{"tokens", DType::i32, {1, tokens}, {}},
                  {"attention_mask", wide_type, {1, 1, tokens, context}, mask},
                  {"position", DType::i32, {1, tokens}, {}}};
+    if (io.window > 0) {
+      const int64_t columns = std::min(window, context - tokens) + tokens;
+      io.inputs.push_back({"window_attention_mask", wide_type, {1, 1, tokens, columns}, mask});
+    }
   } else {
     io.inputs = {{"input_ids", DType::i64, {1, tokens}, {}},
                  {"cache_position", DType::i64, {tokens}, {}}};
@@ -274,10 +301,11 @@ IoContract FakeModel::contract(int64_t tokens_per_call) const {
   const auto add = [&](std::vector<IoTensor>& to, const std::string& name, Shape shape) {
     to.push_back({name, cache_type, std::move(shape), cache});
   };
-  const int64_t past = context - tokens;
   for (size_t i = 0; i < std::size(kLayers); ++i) {
     const auto& [key_heads, key_dim, value_heads, value_dim] = kLayers[i];
     const std::string layer = std::to_string(i);
+    const bool slides = io.window > 0 && i == kSlidingLayer;
+    const int64_t past = slides ? std::min(window, context - tokens) : context - tokens;
     if (cache_style == CacheStyle::pairs) {
       add(io.inputs, "k_cache_" + layer, {1, key_heads, key_dim, past});
       add(io.inputs, "v_cache_" + layer, {1, value_heads, past, value_dim});
@@ -299,6 +327,8 @@ std::vector<int32_t> FakeModel::logits_after(std::span<const int64_t> ids) const
   for (int64_t position = 0; position < std::ssize(ids); ++position) {
     const int64_t token = ids[static_cast<size_t>(position)];
     for (int64_t layer = 0; layer < std::ssize(kLayers); ++layer) {
+      const bool slides = window > 0 && window < context && layer == kSlidingLayer;
+      if (slides && position <= std::ssize(ids) - 1 - window) continue;
       const auto& [key_heads, key_dim, value_heads, value_dim] = kLayers[layer];
       for (int kind = 0; kind < 2; ++kind) {
         for (int64_t h = 0; h < (kind == 0 ? key_heads : value_heads); ++h) {

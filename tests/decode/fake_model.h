@@ -23,6 +23,7 @@ struct FakeModel {
   DType cache_type = DType::u8;
   DType wide_type = DType::u16;  ///< mask and logits
   CacheStyle cache_style = CacheStyle::pairs;
+  int64_t window = 0;  ///< of the second layer, where it is less than the context; style `pairs`
 
   /// Two layers that differ in heads and head sizes, keys from values too.
   IoContract contract(int64_t tokens_per_call) const;

@@ -140,6 +140,42 @@ TEST(GraphIo, NamesWhatIsWrongWithAContract) {
               HasSubstr("window_attention_mask: input is not one the runner knows"));
 }
 
+TEST(GraphIo, ASlidingLayerHasTheSlotsOfItsWindow) {
+  test::FakeModel model;
+  model.window = 6;
+  const GraphIo decode = read_graph_io(model.contract(1));
+  EXPECT_EQ(decode.slots, (std::vector<int64_t>{15, 6}));
+  EXPECT_EQ(decode.window, 6);
+  EXPECT_EQ(read_graph_io(model.contract(4)).slots, (std::vector<int64_t>{12, 6}));
+  model.window = 14;
+  EXPECT_EQ(read_graph_io(model.contract(4)).slots, (std::vector<int64_t>{12, 12}));
+}
+
+TEST(GraphIo, NamesWhatIsWrongWithAWindow) {
+  EXPECT_THAT(complaint([](IoContract& io) { io.window = 16; }),
+              HasSubstr("prefill graph: window is out of range: expected 0 to 15, found 16"));
+  EXPECT_THAT(complaint([](IoContract& io) { io.window = 6; }),
+              HasSubstr("window_attention_mask: input is missing"));
+  test::FakeModel narrow;
+  narrow.window = 6;
+  const GraphIo decode = read_graph_io(narrow.contract(1));
+  const auto difference = [&](const GraphIo& prefill) {
+    try {
+      check_same_model(decode, prefill);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(difference(read_graph_io(narrow.contract(4))), "no error");
+  test::FakeModel wide;
+  wide.window = 8;
+  EXPECT_THAT(difference(read_graph_io(wide.contract(4))), HasSubstr("window (6 and 8)"));
+  GraphIo prefill = read_graph_io(narrow.contract(4));
+  prefill.slots[1] = 12;
+  EXPECT_THAT(difference(prefill), HasSubstr("the window of layer 1 (6 and 12)"));
+}
+
 TEST(GraphIo, RefusesEncodingsThatCannotBeRead) {
   const auto logits = [](const std::function<void(Encoding&)>& spoil) {
     return complaint([&](IoContract& io) { spoil(*io.outputs[0].encoding); });

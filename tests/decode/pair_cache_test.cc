@@ -162,6 +162,51 @@ TEST_F(PairCacheTest, TruncatingPutsZeroBack) {
   for (int64_t slot = 0; slot < 16; ++slot) expect_zero(slot);
 }
 
+// Layer 1 has a ring of 6 slots.
+TEST(PairCache, ARingHoldsTheLastTokens) {
+  test::FakeModel model;
+  model.window = 6;
+  const GraphIo io = read_graph_io(model.contract(4));
+  PairCache cache(read_graph_io(model.contract(1)));
+  NewPairs chunk(io);
+  const auto keys = [&] {
+    const TensorView view = cache.key_window(1, 6, 16);
+    std::vector<int32_t> codes;
+    for (int64_t slot = 0; slot < 6; ++slot) codes.push_back(load(view, {0, 0, 0, slot}));
+    return codes;
+  };
+  for (const int32_t base : {10, 20}) {
+    number(chunk, base);
+    cache.append(chunk, 4);
+  }
+  EXPECT_EQ(keys(), (std::vector<int32_t>{22, 23, 12, 13, 20, 21}));
+  EXPECT_TRUE(cache.can_truncate(8));
+  EXPECT_TRUE(cache.can_truncate(7));
+  EXPECT_FALSE(cache.can_truncate(6));
+  cache.truncate(7);
+  EXPECT_EQ(keys(), (std::vector<int32_t>{22, 128, 12, 13, 20, 21}));
+  EXPECT_FALSE(cache.can_truncate(6));
+  EXPECT_TRUE(cache.can_truncate(0));
+  cache.truncate(0);
+  EXPECT_EQ(keys(), std::vector<int32_t>(6, 128));
+  EXPECT_EQ(cache.key_window(0, 15, 16).strides[2], 16);
+  EXPECT_EQ(cache.key_window(1, 6, 16).strides[2], 6);
+}
+
+TEST(PairCache, ARingThatIsNotFullGoesBack) {
+  test::FakeModel model;
+  model.window = 6;
+  PairCache cache(read_graph_io(model.contract(1)));
+  NewPairs chunk(read_graph_io(model.contract(4)));
+  number(chunk, 10);
+  cache.append(chunk, 4);
+  EXPECT_TRUE(cache.can_truncate(1));
+  cache.truncate(1);
+  const TensorView view = cache.key_window(1, 6, 16);
+  EXPECT_EQ(load(view, {0, 0, 0, 0}), 10);
+  EXPECT_EQ(load(view, {0, 0, 0, 1}), 128);
+}
+
 TEST(PairCache, FloatSlotsBeginAsZero) {
   test::FakeModel model;
   model.cache_type = DType::f32;

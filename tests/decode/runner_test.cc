@@ -47,12 +47,18 @@ struct Contract {
   const char* name;
   CacheStyle style;
   bool dense;  ///< sessions want their inputs dense
+  int64_t window = 0;
 };
 
-/// Everything holds for graphs of both styles of cache, and for sessions that read no windows.
+/// Everything holds for graphs of both styles of cache, for sessions that read no gaps, and for
+/// sliding layers: with a window of less than a chunk, of more, and of more than the slots that
+/// the prefill graph has.
 class RunnerTest : public testing::TestWithParam<Contract> {
  protected:
-  RunnerTest() { model_.cache_style = GetParam().style; }
+  RunnerTest() {
+    model_.cache_style = GetParam().style;
+    model_.window = GetParam().window;
+  }
 
   std::unique_ptr<Session> session(int64_t tokens, FakeSessionLog* log) const {
     return make_fake_session(model_.contract(tokens), log, GetParam().dense);
@@ -76,7 +82,13 @@ class RunnerTest : public testing::TestWithParam<Contract> {
 INSTANTIATE_TEST_SUITE_P(, RunnerTest,
                          testing::Values(Contract{"pairs", CacheStyle::pairs, false},
                                          Contract{"dense", CacheStyle::pairs, true},
-                                         Contract{"whole", CacheStyle::whole, false}),
+                                         Contract{"whole", CacheStyle::whole, false},
+                                         Contract{"window_3", CacheStyle::pairs, false, 3},
+                                         Contract{"window_6", CacheStyle::pairs, false, 6},
+                                         Contract{"window_14", CacheStyle::pairs, false, 14},
+                                         Contract{"window_15", CacheStyle::pairs, false, 15},
+                                         Contract{"dense_window_6", CacheStyle::pairs, true, 6},
+                                         Contract{"dense_window_14", CacheStyle::pairs, true, 14}),
                          [](const auto& info) { return info.param.name; });
 
 // Shorter than a chunk, one less, as long, one more, two chunks, and every other length there is:
@@ -161,8 +173,13 @@ TEST_P(RunnerTest, KeepsTheBeginningThatTwoConversationsShare) {
   std::vector<int64_t> other(ids.begin(), ids.begin() + 5);
   other.insert(other.end(), {20, 21});
   const auto rest = runner.keep_common(other);
-  EXPECT_THAT(rest, testing::ElementsAre(20, 21));
-  EXPECT_EQ(runner.position(), 5);
+  if (model_.window == 0 || model_.window >= 8) {
+    EXPECT_THAT(rest, testing::ElementsAre(20, 21));
+    EXPECT_EQ(runner.position(), 5);
+  } else {  // the window has moved on
+    EXPECT_THAT(rest, testing::ElementsAreArray(other));
+    EXPECT_EQ(runner.position(), 0);
+  }
   EXPECT_EQ(codes(runner.prefill(rest)), model_.logits_after(other));
 
   // Nothing new: the last id is run again for its logits.

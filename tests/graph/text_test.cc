@@ -21,6 +21,17 @@ constexpr const char* kGraph =
 
 TEST(GraphText, PrintsWhatItReads) { EXPECT_EQ(print_graph(parse_graph(kGraph)), kGraph); }
 
+TEST(GraphText, NamesTheWindowOfSlidingLayers) {
+  const std::string text =
+      "graph decode ar=1 cl=8 w=4\n"
+      "  input %x : f32[1, 4]\n"
+      "  output y = %x\n";
+  const Graph graph = parse_graph(text);
+  EXPECT_EQ(graph.window(), 4);
+  EXPECT_EQ(graph.io().window, 4);
+  EXPECT_EQ(print_graph(graph), text);
+}
+
 TEST(GraphText, ShowsWeightsInBlocks) {
   const std::string text =
       "graph decode ar=1 cl=8\n"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include "support/error.h"
@@ -120,11 +121,14 @@ void read_llama(const JsonFields& config, const std::string& where, ModelConfig&
           .expected = "\"silu\"",
           .found = '"' + printable(activation, 40) + '"'});
   }
-  out.hidden_act = "silu";
-  out.attention_bias = config.optional_boolean("attention_bias").value_or(false);
+  out.qkv_bias = config.optional_boolean("attention_bias").value_or(false);
+  out.output_bias = out.qkv_bias;
   out.mlp_bias = config.optional_boolean("mlp_bias").value_or(false);
   out.tie_word_embeddings = config.optional_boolean("tie_word_embeddings").value_or(false);
   out.rope = read_rope(config, where);
+  out.rotary_dim = out.head_dim;
+  out.attention_scale = 1.0 / std::sqrt(static_cast<double>(out.head_dim));
+  out.layer_configs.resize(static_cast<size_t>(out.layers));
 }
 
 /// A model family: what its config.json calls it and how its fields are read.

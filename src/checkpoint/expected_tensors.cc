@@ -22,10 +22,10 @@ std::vector<TensorInfo> expected_tensors(const ModelConfig& config) {
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     const std::string prefix = "model.layers." + std::to_string(layer) + ".";
     tensors.push_back({prefix + "input_layernorm.weight", {hidden}});
-    linear(prefix + "self_attn.q_proj", query, hidden, config.attention_bias);
-    linear(prefix + "self_attn.k_proj", key_value, hidden, config.attention_bias);
-    linear(prefix + "self_attn.v_proj", key_value, hidden, config.attention_bias);
-    linear(prefix + "self_attn.o_proj", hidden, query, config.attention_bias);
+    linear(prefix + "self_attn.q_proj", query, hidden, config.qkv_bias);
+    linear(prefix + "self_attn.k_proj", key_value, hidden, config.qkv_bias);
+    linear(prefix + "self_attn.v_proj", key_value, hidden, config.qkv_bias);
+    linear(prefix + "self_attn.o_proj", hidden, query, config.output_bias);
     tensors.push_back({prefix + "post_attention_layernorm.weight", {hidden}});
     linear(prefix + "mlp.gate_proj", mlp, hidden, config.mlp_bias);
     linear(prefix + "mlp.up_proj", mlp, hidden, config.mlp_bias);

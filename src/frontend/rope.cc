@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "support/error.h"
+
 namespace lathe {
 namespace {
 
@@ -34,6 +36,10 @@ std::vector<float> rope_inverse_frequencies(const RopeConfig& rope, int64_t head
       case RopeConfig::Kind::llama3:
         frequency = scale_llama3(frequency, rope);
         break;
+      case RopeConfig::Kind::dynamic:
+      case RopeConfig::Kind::yarn:
+      case RopeConfig::Kind::longrope:
+        fail({.what = "this kind of rotary position embedding is not supported"});
     }
     frequencies[i] = frequency;
   }

@@ -38,7 +38,8 @@ TEST(Config, FillsInWhatLlamaConfigFillsIn) {
   EXPECT_EQ(config.rms_norm_eps, 1e-6);
   EXPECT_EQ(config.rope.kind, RopeConfig::Kind::standard);
   EXPECT_EQ(config.rope.theta, 10000.0);
-  EXPECT_FALSE(config.attention_bias);
+  EXPECT_FALSE(config.qkv_bias);
+  EXPECT_FALSE(config.output_bias);
   EXPECT_FALSE(config.mlp_bias);
   EXPECT_FALSE(config.tie_word_embeddings);
 }
@@ -107,7 +108,8 @@ TEST(Config, RefusesOtherRotaryEmbeddingsByName) {
 TEST(Config, HonoursBiasAndTying) {
   const ModelConfig config =
       parse({{"attention_bias", true}, {"mlp_bias", true}, {"tie_word_embeddings", true}});
-  EXPECT_TRUE(config.attention_bias);
+  EXPECT_TRUE(config.qkv_bias);
+  EXPECT_TRUE(config.output_bias);
   EXPECT_TRUE(config.mlp_bias);
   EXPECT_TRUE(config.tie_word_embeddings);
 }
@@ -128,7 +130,7 @@ TEST(Config, RefusesWhatItCannotHonour) {
   expect_refused({{"hidden_act", "gelu"}}, {"hidden_act", "silu", "gelu"});
   expect_refused({{"quantization_config", {{"quant_method", "gptq"}, {"bits", 4}}}},
                  {"quantization_config", "gptq", "GGUF"});
-  EXPECT_EQ(parse({{"hidden_act", "swish"}}).hidden_act, "silu");
+  EXPECT_EQ(parse({{"hidden_act", "swish"}}).hidden_act, Activation::silu);
 }
 
 TEST(Config, RefusesImpossibleSizesByField) {

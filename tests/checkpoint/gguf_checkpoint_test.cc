@@ -227,7 +227,7 @@ TEST(GgufCheckpoint, BiasesOfQueryAndKeyMoveWithTheirRows) {
     model.gguf.f32("blk.0." + std::string(name) + ".bias", {32}, bias);
   }
   const auto checkpoint = model.open();
-  EXPECT_TRUE(checkpoint->config().attention_bias);
+  EXPECT_TRUE(checkpoint->config().qkv_bias);
   const auto query =
       values_of(*checkpoint, checkpoint->find("model.layers.0.self_attn.q_proj.bias"));
   EXPECT_EQ(query[1], 2.0f);

@@ -34,7 +34,7 @@ ValueId repeat_kv(ModuleBuilder& b, ValueId x, int64_t groups) {
 ValueId project_heads(ModuleBuilder& b, const std::string& name, ValueId x) {
   const ModelConfig& config = b.config();
   const Shape sizes{1, b.shape(x)[1], -1, config.head_dim};
-  return b.transpose(b.view(b.linear(name, x, config.attention_bias), sizes), 1, 2);
+  return b.transpose(b.view(b.linear(name, x, config.qkv_bias), sizes), 1, 2);
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ ValueId attention(ModuleBuilder& b, const CallContext& call, size_t layer, Value
   const ValueId weights = b.to(b.apply(Op::softmax, {scores}, {{"dim", int64_t{-1}}}), DType::f32);
   const ValueId mixed = b.apply(Op::matmul, {b.apply(Op::dropout, {weights}), all_values});
   const ValueId joined = b.reshape(b.transpose(mixed, 1, 2), {1, tokens, -1});
-  return b.linear("o_proj", joined, config.attention_bias);
+  return b.linear("o_proj", joined, config.output_bias);
 }
 
 ValueId gated_mlp(ModuleBuilder& b, ValueId x) {

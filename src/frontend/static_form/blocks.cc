@@ -30,7 +30,7 @@ ValueId rotary_rows(ModuleBuilder& b, const Call& call, Op function,
 ValueId project_heads(ModuleBuilder& b, const std::string& name, ValueId x) {
   const ModelConfig& config = b.config();
   const int64_t tokens = b.shape(x)[3];
-  const ValueId projected = b.conv2d(name, x, config.attention_bias);
+  const ValueId projected = b.conv2d(name, x, config.qkv_bias);
   const int64_t heads = b.shape(projected)[1] / config.head_dim;
   ValueId rows = kNone;  // [1, AR, heads * D, 1]
   {
@@ -198,7 +198,7 @@ ValueId attention(ModuleBuilder& b, Call& call, size_t layer, ValueId x) {
     const ModuleBuilder::Scope output(b, "o_proj");
     into_output = channels_first(b, joined);
   }
-  const ValueId projected = b.conv2d("o_proj", into_output, config.attention_bias);
+  const ValueId projected = b.conv2d("o_proj", into_output, config.output_bias);
   const ModuleBuilder::Scope output(b, "o_proj");
   return rows_of(b, projected);
 }

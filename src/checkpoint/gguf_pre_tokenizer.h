@@ -12,6 +12,7 @@ struct PreTokenizer {
   nlohmann::json normalizer;     ///< null for most
   nlohmann::json pre_tokenizer;  ///< ends in ByteLevel
   bool ignore_merges;            ///< a pre-token that is in the vocabulary is one token
+  bool adds_bos;                 ///< where the file does not say whether
 };
 
 /// Throws Error for a name that is not known; `where` is its place in the file.

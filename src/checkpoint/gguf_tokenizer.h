@@ -20,7 +20,8 @@ struct GgufText {
 /// Rebuilds a tokenizer.json for Hugging Face's `tokenizers` from the vocabulary of a GGUF file:
 ///  - model `gpt2`: byte-level BPE with the file's merges and the pre-tokenizer that
 ///    `tokenizer.ggml.pre` names;
-///  - model `llama`: SentencePiece BPE with byte fallback; merges follow from the scores.
+///  - model `llama`: SentencePiece BPE; merges follow from the scores;
+///  - model `t5`: SentencePiece Unigram.
 /// Control tokens become special added tokens, user-defined ones plain added tokens; the add_bos
 /// and add_eos flags become a TemplateProcessing post-processor. Ids that end a text: eos, eot and
 /// eom of the metadata, and control tokens with the usual names of an end of turn, since files

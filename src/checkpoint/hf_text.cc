@@ -1,10 +1,12 @@
 #include "checkpoint/hf_text.h"
 
 #include <charconv>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "checkpoint/hf_sentencepiece.h"
 #include "support/error.h"
 #include "support/json.h"
 #include "support/lfs_pointer.h"
@@ -19,6 +21,7 @@ namespace fs = std::filesystem;
 constexpr size_t kMaxTokenizer = size_t{256} << 20;
 
 constexpr std::string_view kTokenizer = "tokenizer.json";
+constexpr std::string_view kSentencePiece = "tokenizer.model";
 constexpr std::string_view kTokenizerConfig = "tokenizer_config.json";
 
 std::string read_checked(const fs::path& path, size_t limit) {
@@ -36,47 +39,79 @@ std::optional<std::string> token_text(const nlohmann::json& token) {
   return content->get<std::string>();
 }
 
+/// Chat templates by name: one called "default", or several.
+using Templates = std::map<std::string, std::string>;
+
+constexpr const char* kTemplate = "chat_template";
+constexpr const char* kDefault = "default";
+
 /// "chat_template": a string, or a list of {name, template}.
-std::optional<std::string> template_of(const JsonFields& fields,
-                                       std::vector<std::string>& warnings) {
-  constexpr std::string_view kKey = "chat_template";
-  const nlohmann::json* value = fields.find(kKey);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_array()) return fields.string(kKey);
-  for (const nlohmann::json& item : *value) {
-    const JsonFields named(item, fields.place(kKey));
-    if (named.string("name") == "default") return named.string("template");
+Templates templates_of(const JsonFields& fields) {
+  Templates out;
+  const nlohmann::json* value = fields.find(kTemplate);
+  if (value == nullptr) return out;
+  if (!value->is_array()) {
+    out[kDefault] = fields.string(kTemplate);
+    return out;
   }
-  warnings.push_back(fields.place(kKey) + ": none of the templates is named \"default\"");
-  return std::nullopt;
+  for (const nlohmann::json& item : *value) {
+    const JsonFields named(item, fields.place(kTemplate));
+    out[named.string("name")] = named.string("template");
+  }
+  return out;
 }
 
-std::string read_template(const fs::path& folder, const JsonFields& tokenizer_config,
-                          std::vector<std::string>& warnings) {
+/// chat_template.jinja and additional_chat_templates/NAME.jinja.
+Templates template_files(const fs::path& folder) {
+  Templates out;
   const fs::path plain = folder / "chat_template.jinja";
-  if (file_exists(plain)) return read_checked(plain, kMaxTokenizer);
-  if (auto found = template_of(tokenizer_config, warnings)) return *found;
+  if (file_exists(plain)) out[kDefault] = read_checked(plain, kMaxTokenizer);
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder / "additional_chat_templates", error)) {
+    if (entry.path().extension() != ".jinja") continue;
+    out[entry.path().stem().string()] = read_checked(entry.path(), kMaxTokenizer);
+  }
+  return out;
+}
+
+/// The templates of the first place that has any.
+Templates read_templates(const fs::path& folder, const JsonFields& tokenizer_config) {
+  Templates found = template_files(folder);
+  if (found.empty()) found = templates_of(tokenizer_config);
   const fs::path json = folder / "chat_template.json";
-  if (!file_exists(json)) return "";
-  const nlohmann::json parsed = read_json_file(json);
-  return template_of(JsonFields(parsed, json.string()), warnings).value_or("");
+  if (found.empty() && file_exists(json)) {
+    const nlohmann::json parsed = read_json_file(json);
+    found = templates_of(JsonFields(parsed, json.string()));
+  }
+  return found;
+}
+
+/// The default template becomes an asset of its own; where there are others, tokenizer_config.json
+/// is what carries all of them.
+void put_templates(const Templates& templates, TextAssets& text, nlohmann::json& tokenizer_config) {
+  const auto plain = templates.find(kDefault);
+  if (plain != templates.end()) text.chat_template = plain->second;
+  tokenizer_config.erase(kTemplate);
+  if (templates.size() == (plain != templates.end() ? 1 : 0)) return;
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& [name, source] : templates) {
+    list.push_back({{"name", name}, {"template", source}});
+  }
+  tokenizer_config[kTemplate] = std::move(list);
 }
 
 /// Adds the tokens that older checkpoints keep in special_tokens_map.json only.
-bool fill_in_specials(const fs::path& folder, nlohmann::json& tokenizer_config) {
+void fill_in_specials(const fs::path& folder, nlohmann::json& tokenizer_config) {
   const fs::path path = folder / "special_tokens_map.json";
-  if (!file_exists(path)) return false;
+  if (!file_exists(path)) return;
   const nlohmann::json map = read_json_file(path);
   const JsonFields fields(map, path.string());
-  bool changed = false;
   for (const char* key : {"bos_token", "eos_token", "unk_token", "pad_token"}) {
     const nlohmann::json* token = fields.find(key);
     const auto present = tokenizer_config.find(key);
     if (token == nullptr || (present != tokenizer_config.end() && !present->is_null())) continue;
     tokenizer_config[key] = *token;
-    changed = true;
   }
-  return changed;
 }
 
 std::optional<int64_t> id_in_decoder(const nlohmann::json& tokenizer_config,
@@ -122,23 +157,25 @@ nlohmann::json read_json_file(const fs::path& path) {
 
 TextAssets read_hf_text(const fs::path& folder, std::vector<std::string>& warnings) {
   TextAssets text;
-  const fs::path tokenizer = folder / kTokenizer;
-  if (file_exists(tokenizer)) {
-    text.tokenizer_json = read_checked(tokenizer, kMaxTokenizer);
-  } else {
-    warnings.push_back(folder.string() +
-                       ": no tokenizer.json, so this model cannot work with text; "
-                       "save its tokenizer again with a fast tokenizer");
-  }
   const fs::path config_path = folder / kTokenizerConfig;
   nlohmann::json config = nlohmann::json::object();
-  text.tokenizer_config_json = "{}";
   if (file_exists(config_path)) {
-    text.tokenizer_config_json = read_checked(config_path, kMaxTokenizer);
-    config = parse_json(text.tokenizer_config_json, config_path.string());
+    config = parse_json(read_checked(config_path, kMaxTokenizer), config_path.string());
   }
-  text.chat_template = read_template(folder, JsonFields(config, config_path.string()), warnings);
-  if (fill_in_specials(folder, config)) text.tokenizer_config_json = config.dump();
+  put_templates(read_templates(folder, JsonFields(config, config_path.string())), text, config);
+  fill_in_specials(folder, config);
+  const fs::path tokenizer = folder / kTokenizer;
+  const fs::path model = folder / kSentencePiece;
+  if (file_exists(tokenizer)) {
+    text.tokenizer_json = read_checked(tokenizer, kMaxTokenizer);
+  } else if (file_exists(model)) {
+    text.tokenizer_json = tokenizer_json_of(model, config);
+  } else {
+    warnings.push_back(folder.string() +
+                       ": no tokenizer.json and no tokenizer.model, so this model cannot work with "
+                       "text; save its tokenizer again with a fast tokenizer");
+  }
+  text.tokenizer_config_json = config.dump();
   return text;
 }
 

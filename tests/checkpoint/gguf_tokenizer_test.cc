@@ -122,6 +122,13 @@ TEST(GgufTokenizer, TheNameOfThePreTokenizerDecidesHowTextIsCut) {
   EXPECT_EQ(qwen["normalizer"]["type"], "NFC");
   EXPECT_EQ(qwen["model"]["ignore_merges"], false);
 
+  // Phi-4-mini keeps "'s" with its word, OLMo 2 and GLM-4 cut as Llama 3 does.
+  const json gpt4o = build(byte_level("gpt-4o")).tokenizer["pre_tokenizer"]["pretokenizers"][0];
+  EXPECT_THAT(gpt4o["pattern"]["Regex"].get<std::string>(), HasSubstr("[\\p{Ll}"));
+  for (const char* name : {"dbrx", "glm4", "chatglm-bpe"}) {
+    EXPECT_EQ(build(byte_level(name)).tokenizer["pre_tokenizer"], llama["pre_tokenizer"]) << name;
+  }
+
   EXPECT_EQ(build(byte_level("gpt-2")).tokenizer["pre_tokenizer"]["type"], "ByteLevel");
   expect_refused(byte_level("novel"), {"tokenizer.ggml.pre", "not supported", "novel"});
 }
@@ -214,6 +221,59 @@ TEST(GgufTokenizer, SentencePieceWithoutASpaceInFront) {
   EXPECT_EQ(tokenizer["decoder"]["decoders"].size(), 3u);
 }
 
+TEST(GgufTokenizer, RunsOfSpacesAreFoundBeforeAllElse) {
+  const std::string space = "\xE2\x96\x81";
+  const json tokenizer =
+      build(GgufBuilder()
+                .string("tokenizer.ggml.model", "llama")
+                .strings("tokenizer.ggml.tokens", {space, "a", space + "a", "  ", "   "})
+                .integers("tokenizer.ggml.token_type", {1, 1, 1, 4, 4})
+                .numbers("tokenizer.ggml.scores", {-2, -1, 0, -1000, -1000}))
+          .tokenizer;
+  EXPECT_EQ(tokenizer["added_tokens"][0]["content"], space + space)
+      << "llama.cpp's converter writes spaces in user-defined tokens";
+  EXPECT_EQ(tokenizer["model"]["merges"], json::array({{space, space + space},  // longest first
+                                                       {space + space, space},
+                                                       {space, space},
+                                                       {space, "a"}}));
+}
+
+TEST(GgufTokenizer, TextIsCleanedUpAsTheFileSays) {
+  const json steps = build(sentencepiece().boolean("tokenizer.ggml.remove_extra_whitespaces", true))
+                         .tokenizer["normalizer"]["normalizers"];
+  ASSERT_EQ(steps.size(), 4u);
+  EXPECT_EQ(steps[1]["pattern"]["Regex"], " {2,}");
+  EXPECT_EQ(steps[2]["type"], "Prepend");
+}
+
+TEST(GgufTokenizer, UnigramKeepsTheScoresOfWhatMayBeFound) {
+  const json tokenizer =
+      build(GgufBuilder()
+                .string("tokenizer.ggml.model", "t5")
+                .strings("tokenizer.ggml.tokens", {"<pad>", "</s>", "<unk>", "a"})
+                .integers("tokenizer.ggml.token_type", {3, 3, 2, 1})
+                .numbers("tokenizer.ggml.scores", {0, 0, 0, -1.5})
+                .integer("tokenizer.ggml.eos_token_id", 1))
+          .tokenizer;
+  EXPECT_EQ(tokenizer["model"]["type"], "Unigram");
+  EXPECT_EQ(tokenizer["model"]["unk_id"], 2);
+  EXPECT_EQ(tokenizer["model"]["vocab"][3], json::array({"a", -1.5}));
+  EXPECT_LT(tokenizer["model"]["vocab"][1][1].get<double>(), -1000);
+  // T5's texts end with EOS unless the file says otherwise.
+  EXPECT_EQ(tokenizer["post_processor"]["single"][1]["SpecialToken"]["id"], "</s>");
+}
+
+TEST(GgufTokenizer, NamedChatTemplatesAreKept) {
+  const Result result = build(byte_level("smollm")
+                                  .string("tokenizer.chat_template", "plain")
+                                  .strings("tokenizer.chat_templates", {"tool_use"})
+                                  .string("tokenizer.chat_template.tool_use", "tools"));
+  EXPECT_EQ(result.text.assets.chat_template, "plain");
+  EXPECT_EQ(json::parse(result.text.assets.tokenizer_config_json)["chat_template"],
+            json::parse(R"([{"name": "default", "template": "plain"},
+                            {"name": "tool_use", "template": "tools"}])"));
+}
+
 TEST(GgufTokenizer, AFileWithoutATokenizerStillOpens) {
   const Result result = build(GgufBuilder());
   EXPECT_EQ(result.text.assets.tokenizer_json, "");
@@ -251,8 +311,13 @@ TEST(GgufTokenizer, RefusesInconsistentVocabularies) {
   expect_refused(pieces().numbers("tokenizer.ggml.scores", {1}), {"expected 2 scores"});
   expect_refused(pieces().numbers("tokenizer.ggml.scores", {std::nanf(""), 1}), {"not a number"});
   expect_refused(pieces().numbers("tokenizer.ggml.scores", {1, 1}), {"too long"});
-  expect_refused(sentencepiece().boolean("tokenizer.ggml.remove_extra_whitespaces", true),
-                 {"remove_extra_whitespaces"});
+  expect_refused(sentencepiece().string("tokenizer.ggml.precompiled_charsmap", "map"),
+                 {"precompiled_charsmap", "an array of bytes"});
+  // A trie of 2^32 - 1 bytes in a map of eight.
+  expect_refused(sentencepiece().add("tokenizer.ggml.precompiled_charsmap", 9,
+                                     std::string("\0\0\0\0\x08\0\0\0\0\0\0\0", 12) +
+                                         "\xFF\xFF\xFF\xFF" + std::string(4, '\0')),
+                 {"precompiled_charsmap", "4294967295 bytes"});
 }
 
 }  // namespace

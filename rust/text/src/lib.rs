@@ -3,11 +3,17 @@
 
 mod bpe_file;
 mod clock;
+mod compact_bpe;
+#[cfg(test)]
+mod compact_bpe_test;
 mod generation;
 mod ids;
 mod json;
 mod methods;
 mod template;
 mod template_abi;
+mod text_list;
+mod text_model;
 mod tokenizer;
 mod tokenizer_abi;
+mod vocabulary;

@@ -1,16 +1,27 @@
 //! A tokenizer.json opened with Hugging Face's `tokenizers`.
 
 use std::collections::HashSet;
-use std::str::FromStr;
 
 use serde_json::json;
 use tokenizers::models::ModelWrapper;
 use tokenizers::tokenizer::{
     Model, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer,
 };
-use tokenizers::Tokenizer;
+use tokenizers::{
+    DecoderWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper, TokenizerImpl,
+};
 
 use crate::bpe_file;
+use crate::text_model::TextModel;
+
+/// The crate's tokenizer, over models of our own too.
+pub type Pipeline = TokenizerImpl<
+    TextModel,
+    NormalizerWrapper,
+    PreTokenizerWrapper,
+    PostProcessorWrapper,
+    DecoderWrapper,
+>;
 
 /// What a token is to the one who turns ids into text as they come.
 #[repr(u8)]
@@ -26,7 +37,7 @@ pub enum TokenKind {
 }
 
 pub struct TextTokenizer {
-    tokenizer: Tokenizer,
+    tokenizer: Pipeline,
     special_ids: HashSet<u32>,
     byte_fallback: bool,
 }
@@ -35,7 +46,7 @@ impl TextTokenizer {
     pub fn open(tokenizer_json: &str) -> Result<Self, String> {
         let mut tokenizer = match bpe_file::open(tokenizer_json) {
             Some(tokenizer) => tokenizer,
-            None => Tokenizer::from_str(tokenizer_json).map_err(|error| error.to_string())?,
+            None => serde_json::from_str(tokenizer_json).map_err(|error| error.to_string())?,
         };
         // Left over from training; transformers switches both off for every call.
         tokenizer
@@ -168,13 +179,8 @@ impl TextTokenizer {
     }
 
     fn unknown_id(&self) -> Option<u32> {
-        let token = match self.tokenizer.get_model() {
-            ModelWrapper::BPE(model) => model.unk_token.clone()?,
-            ModelWrapper::WordPiece(model) => model.unk_token.clone(),
-            ModelWrapper::WordLevel(model) => model.unk_token.clone(),
-            ModelWrapper::Unigram(_) => "<unk>".to_string(),
-        };
-        self.tokenizer.token_to_id(&token)
+        self.tokenizer
+            .token_to_id(&self.tokenizer.get_model().unknown_token()?)
     }
 
     /// The ids that the post-processor puts before and behind a text.
@@ -190,12 +196,12 @@ impl TextTokenizer {
 }
 
 /// BPE dropout is noise for training; with it the same text would get other ids each time.
-fn make_deterministic(tokenizer: &mut Tokenizer) {
-    if let ModelWrapper::BPE(model) = tokenizer.get_model() {
+fn make_deterministic(tokenizer: &mut Pipeline) {
+    if let TextModel::Any(ModelWrapper::BPE(model)) = tokenizer.get_model() {
         if model.dropout.is_some() {
             let mut model = model.clone();
             model.dropout = None;
-            tokenizer.with_model(model);
+            tokenizer.with_model(TextModel::Any(model.into()));
         }
     }
 }

@@ -56,7 +56,8 @@ class LanguageModel {
   std::vector<int64_t> encode(std::string_view text) const;
   /// Ids of a conversation by the model's chat template. What a user typed never becomes a control
   /// token.
-  std::vector<int64_t> encode_chat(const std::vector<ChatMessage>& messages) const;
+  std::vector<int64_t> encode_chat(const std::vector<ChatMessage>& messages,
+                                   const ChatOptions& options = {}) const;
   const std::shared_ptr<const Tokenizer>& tokenizer() const;
 
   int64_t context() const;

@@ -118,8 +118,9 @@ std::vector<int64_t> LanguageModel::encode(std::string_view text) const {
   return impl_->text.get().encode_prompt(text);
 }
 
-std::vector<int64_t> LanguageModel::encode_chat(const std::vector<ChatMessage>& messages) const {
-  return impl_->text.get().encode_chat(messages);
+std::vector<int64_t> LanguageModel::encode_chat(const std::vector<ChatMessage>& messages,
+                                                const ChatOptions& options) const {
+  return impl_->text.get().encode_chat(messages, options);
 }
 
 const std::shared_ptr<const Tokenizer>& LanguageModel::tokenizer() const {

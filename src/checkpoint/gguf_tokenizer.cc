@@ -65,7 +65,7 @@ std::string byte_level_tokenizer(const Gguf& gguf, const Vocabulary& vocabulary,
   }
   PreTokenizer pre =
       gguf_pre_tokenizer(name.value_or("default"), gguf.where() + ": " + std::string(kPre));
-  Json model = bpe_model(vocabulary, stored_merges(gguf, vocabulary));
+  Json model = bpe_model(vocab_before_added(vocabulary), stored_merges(gguf, vocabulary));
   model["ignore_merges"] = pre.ignore_merges;
   Json parts{{"normalizer", std::move(pre.normalizer)},
              {"pre_tokenizer", std::move(pre.pre_tokenizer)},

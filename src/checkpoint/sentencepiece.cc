@@ -26,14 +26,18 @@ int64_t characters(std::string_view text) {
 }
 
 struct Merge {
-  float score;
-  int64_t length;  // characters of a user-defined piece, 0 of others
-  size_t piece;    // what comes out
+  bool user_defined;  // whether what comes out is
+  float score;        // of what comes out
+  size_t piece;       // what comes out
   size_t left;
   size_t right;
+  int64_t left_length;  // in characters
+  int64_t right_length;
 
   /// Sorts the best one first.
-  auto rank() const { return std::tuple(-length, -score, piece, left, right); }
+  auto rank() const {
+    return std::tuple(!user_defined, -score, -left_length, -right_length, piece, left);
+  }
 };
 
 std::vector<Merge> all_merges(const SentencePiece& model, const std::string& where) {
@@ -64,8 +68,8 @@ std::vector<Merge> all_merges(const SentencePiece& model, const std::string& whe
               .found = '"' + printable(piece, 60) + '"',
               .advice = "use a checkpoint of the model with a tokenizer.json"});
       }
-      merges.push_back({user_defined ? 0.0F : model.scores[id],
-                        user_defined ? characters(piece) : 0, id, left->second, right->second});
+      merges.push_back({user_defined, user_defined ? 0.0F : model.scores[id], id, left->second,
+                        right->second, characters(left->first), characters(right->first)});
     }
   }
   return merges;
@@ -95,7 +99,7 @@ Json model_json(const SentencePiece& model, const std::string& where) {
             {"vocab", unigram_vocab(model)},
             {"byte_fallback", model.byte_fallback}};
   }
-  Json bpe = bpe_model(model.vocabulary, sentencepiece_merges(model, where));
+  Json bpe = bpe_model(whole_vocab(model.vocabulary), sentencepiece_merges(model, where));
   if (model.specials.unknown) {
     bpe["unk_token"] = model.vocabulary.text(*model.specials.unknown);
     bpe["fuse_unk"] = true;

@@ -34,10 +34,12 @@ struct SentencePiece {
 };
 
 /// The merges that the pieces of a BPE model imply, [["a", "b"], ...], best first: every split of a
-/// normal or user-defined piece into two tokens. User-defined pieces come first, longer ones before
-/// shorter ones, then the others by their score; what is equal in that goes by id, left part first.
-/// Throws Error for a piece that is too long to be split, and for merges that make a piece which
-/// the model does not use: only SentencePiece itself takes such a one apart again.
+/// normal or user-defined piece into two tokens. User-defined pieces come first, as SentencePiece
+/// looks for them before all others, then those with the higher score; what is equal in that goes
+/// by the lengths of the left and of the right part, longer ones first, as in the tokenizer.json
+/// files that Hugging Face's code makes. Throws Error for a piece that is too long to be split, and
+/// for merges that make a piece which the model does not use: only SentencePiece itself takes such
+/// a one apart again.
 nlohmann::json sentencepiece_merges(const SentencePiece& model, const std::string& where);
 
 /// The parts of a tokenizer.json for Hugging Face's `tokenizers`: normalizer, pre_tokenizer,

@@ -7,17 +7,23 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The model's own vocabulary. Added tokens at its end are left out: `tokenizers` numbers them on
-/// from there, and a tokenizer with ignore_merges could reach them from plain text otherwise.
-Json model_vocab(const Vocabulary& vocabulary) {
-  size_t size = vocabulary.tokens.size();
-  while (size > 0 && vocabulary.is_added(size - 1)) --size;
+Json first_tokens(const Vocabulary& vocabulary, size_t size) {
   Json vocab = Json::object();
   for (size_t id = 0; id < size; ++id) vocab[std::string(vocabulary.tokens[id])] = id;
   return vocab;
 }
 
 }  // namespace
+
+Json whole_vocab(const Vocabulary& vocabulary) {
+  return first_tokens(vocabulary, vocabulary.tokens.size());
+}
+
+Json vocab_before_added(const Vocabulary& vocabulary) {
+  size_t size = vocabulary.tokens.size();
+  while (size > 0 && vocabulary.is_added(size - 1)) --size;
+  return first_tokens(vocabulary, size);
+}
 
 Json added_tokens(const Vocabulary& vocabulary) {
   Json added = Json::array();
@@ -34,7 +40,7 @@ Json added_tokens(const Vocabulary& vocabulary) {
   return added;
 }
 
-Json bpe_model(const Vocabulary& vocabulary, Json merges) {
+Json bpe_model(Json vocab, Json merges) {
   return {{"type", "BPE"},
           {"dropout", nullptr},
           {"unk_token", nullptr},
@@ -43,7 +49,7 @@ Json bpe_model(const Vocabulary& vocabulary, Json merges) {
           {"fuse_unk", false},
           {"byte_fallback", false},
           {"ignore_merges", false},
-          {"vocab", model_vocab(vocabulary)},
+          {"vocab", std::move(vocab)},
           {"merges", std::move(merges)}};
 }
 

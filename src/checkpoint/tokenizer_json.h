@@ -12,8 +12,14 @@ namespace lathe {
 /// "added_tokens": control and unknown tokens as special ones, user-defined tokens as plain ones.
 nlohmann::json added_tokens(const Vocabulary& vocabulary);
 
-/// A "model" of type BPE, without merges of unknown or byte tokens.
-nlohmann::json bpe_model(const Vocabulary& vocabulary, nlohmann::json merges);
+/// The "vocab" of a model: all tokens with their ids.
+nlohmann::json whole_vocab(const Vocabulary& vocabulary);
+/// All but the added tokens at the end: `tokenizers` numbers those on from there, and a model with
+/// ignore_merges could reach them from plain text otherwise.
+nlohmann::json vocab_before_added(const Vocabulary& vocabulary);
+
+/// A "model" of type BPE that knows neither unknown tokens nor bytes.
+nlohmann::json bpe_model(nlohmann::json vocab, nlohmann::json merges);
 
 /// What a tokenizer adds to a text; an empty id adds nothing.
 struct AroundText {

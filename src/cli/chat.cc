@@ -18,6 +18,7 @@ struct Arguments {
   std::filesystem::path model;
   OpenOptions open;
   std::string system;
+  ChatOptions chat;
   SamplerOptions sampling;
   GenerateOptions generate;
 };
@@ -43,9 +44,9 @@ void run(const Arguments& arguments) {
     }
     messages.push_back({"user", line});
     try {
-      const GenerateResult answer =
-          model->generate(model->encode_chat(messages), arguments.sampling, arguments.generate,
-                          [](std::string_view text) { std::cout << text << std::flush; });
+      const GenerateResult answer = model->generate(
+          model->encode_chat(messages, arguments.chat), arguments.sampling, arguments.generate,
+          [](std::string_view text) { std::cout << text << std::flush; });
       std::cout << '\n' << std::flush;
       messages.push_back({"assistant", answer.text});
     } catch (const Error& error) {
@@ -66,6 +67,7 @@ void add_chat(CLI::App& app) {
       add_command(app, "chat", "Talk with a compiled model", "lathe chat smol.lathe");
   add_artifact(*command, arguments->model);
   add_text(*command, "--system", arguments->system, "System message");
+  add_chat_options(*command, arguments->chat);
   add_token_limit(*command, arguments->generate.max_new_tokens, "At most this many tokens a turn");
   add_sampling(*command, arguments->sampling);
   add_open_options(*command, arguments->open);

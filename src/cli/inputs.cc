@@ -7,6 +7,7 @@
 #include "api/float_model.h"
 #include "artifact/manifest.h"
 #include "artifact/read.h"
+#include "checkpoint/hf_sentencepiece.h"
 #include "support/error.h"
 #include "support/mapped_file.h"
 #include "support/thread_pool.h"
@@ -33,6 +34,11 @@ TextModel checkpoint_text(const Checkpoint& checkpoint, const std::filesystem::p
 TextModel open_text(const std::filesystem::path& path) {
   if (path.extension() == ".json") {
     return TextModel::open(read_text_file(path), {}, {}, path.string());
+  }
+  if (path.extension() == ".model") {
+    nlohmann::json config = nlohmann::json::object();
+    const std::string tokenizer_json = tokenizer_json_of(path, config);
+    return TextModel::open(tokenizer_json, config.dump(), {}, path.string());
   }
   if (!is_artifact(path)) return checkpoint_text(*open_source(path), path);
   const ModelText text = is_export_folder(path) ? read_export_text(path) : read_model_text(path);

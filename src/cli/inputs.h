@@ -26,7 +26,8 @@ struct LogitsModel {
 };
 LogitsModel open_logits_model(const std::filesystem::path& path, const OpenOptions& options);
 
-/// The tokenizer and template of a MODEL-or-SRC, or of a bare tokenizer.json.
+/// The tokenizer and template of a MODEL-or-SRC, or of a bare tokenizer.json or
+/// tokenizer.model.
 TextModel open_text(const std::filesystem::path& path);
 
 /// Text that a user gave. Throws Error naming the file, for what is not UTF-8 too.

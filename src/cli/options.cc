@@ -51,6 +51,20 @@ std::vector<int64_t> parse_ids(const std::string& name, std::string_view text) {
   }
 }
 
+/// KEY=VALUE, where a value that is JSON is what it says, and any other is a text.
+void read_template_argument(const std::string& argument, nlohmann::ordered_json& arguments) {
+  constexpr const char* kName = "--template-arg";
+  require_utf8(argument, kName);
+  const size_t equals = argument.find('=');
+  if (equals == 0 || equals == std::string::npos) {
+    throw CLI::ValidationError(kName,
+                               "expected KEY=VALUE, found \"" + printable(argument, 80) + '"');
+  }
+  const std::string text = argument.substr(equals + 1);
+  const auto json = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  arguments[argument.substr(0, equals)] = json.is_discarded() ? nlohmann::ordered_json(text) : json;
+}
+
 }  // namespace
 
 CLI::Validator between(double low, double high) {
@@ -113,6 +127,26 @@ CLI::Option* add_text(CLI::App& command, const std::string& name, std::string& t
             return std::string();
           },
           ""));
+}
+
+void add_chat_options(CLI::App& command, ChatOptions& options, CLI::Option* chat) {
+  const auto read_all = [&options](const std::vector<std::string>& arguments) {
+    for (const std::string& argument : arguments) {
+      read_template_argument(argument, options.arguments);
+    }
+  };
+  CLI::Option* argument =
+      command
+          .add_option_function<std::vector<std::string>>(
+              "--template-arg", read_all,
+              "A variable of the chat template: enable_thinking=false (repeatable)")
+          ->type_name("KEY=VALUE")
+          ->allow_extra_args(false);
+  CLI::Option* name = add_text(command, "--chat-template", options.template_name,
+                               "Which of the model's chat templates (default: its usual one)");
+  if (chat == nullptr) return;
+  argument->needs(chat);
+  name->needs(chat);
 }
 
 CLI::Option* add_ids(CLI::App& command, const std::string& name, std::vector<int64_t>& ids,

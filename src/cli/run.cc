@@ -23,6 +23,7 @@ struct Arguments {
   std::string chat;
   std::string system;
   bool is_chat = false;
+  ChatOptions chat_options;
   SamplerOptions sampling;
   GenerateOptions generate;
   bool json = false;
@@ -33,7 +34,7 @@ std::vector<int64_t> encode(const Arguments& arguments, const LanguageModel& mod
   std::vector<ChatMessage> messages;
   if (!arguments.system.empty()) messages.push_back({"system", arguments.system});
   messages.push_back({"user", arguments.chat});
-  return model.encode_chat(messages);
+  return model.encode_chat(messages, arguments.chat_options);
 }
 
 void run(const Arguments& arguments) {
@@ -88,6 +89,7 @@ void add_run(CLI::App& app) {
       add_text(*input, "--chat", arguments->chat, "A question, put into the chat template");
   input->require_option(1);
   add_text(*command, "--system", arguments->system, "System message for --chat")->needs(chat);
+  add_chat_options(*command, arguments->chat_options, chat);
   add_token_limit(*command, arguments->generate.max_new_tokens,
                   "At most this many tokens (default: as far as the context reaches)");
   command->add_option("--stop", arguments->generate.stop, "Stop before this text (repeatable)")

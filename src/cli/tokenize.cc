@@ -84,7 +84,7 @@ void add_tokenize(CLI::App& app) {
   CLI::App* command = add_command(app, "tokenize", "Text to token ids and back",
                                   "lathe tokenize smol.lathe --text \"Hello world\"");
   add_artifact_or_source(*command, arguments->model,
-                         "Artifact, checkpoint, .gguf, or a bare tokenizer.json");
+                         "Artifact, checkpoint, .gguf, or a bare tokenizer.json or .model");
   CLI::App* input = command->add_option_group("Input");
   CLI::Option* text = add_text(*input, "--text", arguments->text, "Text to encode");
   CLI::Option* texts = add_file(*input, "--texts", arguments->texts, "JSON: array of texts");

@@ -20,6 +20,20 @@ bool is_deeper_than(const nlohmann::ordered_json& json, int levels) {
                      [&](const auto& item) { return is_deeper_than(item, levels - 1); });
 }
 
+/// The variables as the Rust side reads them.
+std::string dump(const nlohmann::ordered_json& context) {
+  if (is_deeper_than(context, kDeepest)) {
+    fail({.what = "the variables are nested too deeply",
+          .where = kWhere,
+          .expected = "at most " + std::to_string(kDeepest) + " levels"});
+  }
+  try {
+    return context.dump();
+  } catch (const nlohmann::json::type_error&) {
+    fail({.what = "the variables hold text that is not valid UTF-8", .where = kWhere});
+  }
+}
+
 }  // namespace
 
 ChatTemplate ChatTemplate::parse(std::string_view source) {
@@ -32,19 +46,11 @@ ChatTemplate ChatTemplate::parse(std::string_view source) {
   return ChatTemplate(source);
 }
 
+void ChatTemplate::require_renderable(const nlohmann::ordered_json& context) { dump(context); }
+
 std::string ChatTemplate::render(const nlohmann::ordered_json& context,
                                  const ClockTime& now) const {
-  if (is_deeper_than(context, kDeepest)) {
-    fail({.what = "the variables are nested too deeply",
-          .where = kWhere,
-          .expected = "at most " + std::to_string(kDeepest) + " levels"});
-  }
-  std::string json;
-  try {
-    json = context.dump();
-  } catch (const nlohmann::json::type_error&) {
-    fail({.what = "the variables hold text that is not valid UTF-8", .where = kWhere});
-  }
+  const std::string json = dump(context);
   LatheOwnedText rendered;
   LatheOwnedText error;
   if (!lathe_template_render(borrow(source_), borrow(json), borrow(now.value_or("")), &rendered,

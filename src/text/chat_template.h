@@ -18,6 +18,9 @@ class ChatTemplate {
   /// Throws Error with the template line for a syntax error.
   static ChatTemplate parse(std::string_view source);
 
+  /// Throws Error where the variables are nested too deeply or hold text that is not UTF-8.
+  static void require_renderable(const nlohmann::ordered_json& context);
+
   /// Renders with exactly the variables of `context` (a JSON object, whose order templates can
   /// see). Throws Error: an undefined function, raise_exception's message, a type error, a loop
   /// without end; with the template line where known.

@@ -1,6 +1,7 @@
 #include "text/text_model.h"
 
 #include <array>
+#include <map>
 #include <utility>
 
 #include "support/error.h"
@@ -35,19 +36,27 @@ std::optional<std::string> content_of(const Json& token) {
   return std::nullopt;
 }
 
-/// The chat template of tokenizer_config.json: a text, or a list of named ones with a "default".
-std::string template_of(const Json& config) {
+constexpr const char* kDefault = "default";
+constexpr const char* kToolUse = "tool_use";
+
+/// The chat templates of tokenizer_config.json by name: one text, or a list of named ones.
+std::map<std::string, std::string> templates_of(const Json& config) {
+  std::map<std::string, std::string> out;
   const auto entry = config.find("chat_template");
-  if (entry == config.end()) return {};
-  if (entry->is_string()) return entry->get<std::string>();
-  if (!entry->is_array()) return {};
+  if (entry == config.end()) return out;
+  if (entry->is_string()) out[kDefault] = entry->get<std::string>();
+  if (!entry->is_array()) return out;
   for (const Json& named : *entry) {
-    if (named.is_object() && named.value("name", Json()) == "default" &&
-        named.value("template", Json()).is_string()) {
-      return named["template"].get<std::string>();
-    }
+    if (!named.is_object()) continue;
+    const Json name = named.value("name", Json());
+    const Json source = named.value("template", Json());
+    if (name.is_string() && source.is_string()) out[name.get<std::string>()] = source;
   }
-  return {};
+  return out;
+}
+
+bool has_tools(const Json& arguments) {
+  return arguments.is_object() && arguments.contains("tools") && !arguments["tools"].empty();
 }
 
 }  // namespace
@@ -60,10 +69,17 @@ TextModel TextModel::open(std::string_view tokenizer_json, std::string_view toke
   const Json config = parse_config(tokenizer_config_json, where);
   model.read_special_tokens(config);
   model.read_added_tokens(config);
-  const std::string source =
-      chat_template.empty() ? template_of(config) : std::string(chat_template);
-  if (!source.empty()) model.chat_template_ = ChatTemplate::parse(source);
+  model.read_templates(config, chat_template);
   return model;
+}
+
+void TextModel::read_templates(const Json& config, std::string_view chat_template) {
+  named_templates_ = templates_of(config);
+  const auto plain = named_templates_.extract(kDefault);
+  const std::string source = !chat_template.empty() ? std::string(chat_template)
+                             : plain.empty()        ? std::string()
+                                                    : plain.mapped();
+  if (!source.empty()) chat_template_ = ChatTemplate::parse(source);
 }
 
 void TextModel::read_special_tokens(const Json& config) {
@@ -71,6 +87,13 @@ void TextModel::read_special_tokens(const Json& config) {
     const auto token = config.find(name);
     if (token == config.end()) continue;
     if (auto content = content_of(*token)) special_tokens_[name] = std::move(*content);
+  }
+  // Names of a model's own, such as Gemma 3's "boi_token".
+  const auto extra = config.find("extra_special_tokens");
+  if (extra != config.end() && extra->is_object()) {
+    for (const auto& [name, token] : extra->items()) {
+      if (auto content = content_of(token)) special_tokens_[name] = std::move(*content);
+    }
   }
   const auto more = config.find("additional_special_tokens");
   if (more == config.end() || !more->is_array() || more->empty()) return;
@@ -105,14 +128,31 @@ std::vector<int64_t> TextModel::encode_prompt(std::string_view text) const {
   return ids;
 }
 
-std::vector<int64_t> TextModel::encode_chat(const std::vector<ChatMessage>& messages,
-                                            const ClockTime& now) const {
-  if (!chat_template_) {
+ChatTemplate TextModel::named_template(const std::string& name) const {
+  if (name == kDefault && chat_template_) return *chat_template_;
+  const auto found = named_templates_.find(name);
+  if (found != named_templates_.end()) return ChatTemplate::parse(found->second);
+  std::string names = chat_template_ ? kDefault : "";
+  for (const auto& item : named_templates_) names += (names.empty() ? "" : ", ") + item.first;
+  if (names.empty()) {
     fail({.what = "the model has no chat template",
           .where = where_,
           .advice = "use a raw prompt, or add chat_template.jinja to the checkpoint"});
   }
-  return lathe::encode_chat(*tokenizer_, *chat_template_, messages, special_tokens_, lead_, now);
+  fail({.what = "the model has no chat template of this name",
+        .where = where_,
+        .expected = names,
+        .found = printable(name, 80)});
+}
+
+std::vector<int64_t> TextModel::encode_chat(const std::vector<ChatMessage>& messages,
+                                            const ChatOptions& options) const {
+  const bool for_tools = has_tools(options.arguments) && named_templates_.contains(kToolUse);
+  const std::string name = !options.template_name.empty() ? options.template_name
+                           : for_tools                    ? kToolUse
+                                                          : kDefault;
+  return lathe::encode_chat(*tokenizer_, named_template(name), messages, special_tokens_, lead_,
+                            options);
 }
 
 }  // namespace lathe

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,7 +21,8 @@ class TextModel {
  public:
   /// The raw files, as a checkpoint or an artifact holds them. `tokenizer_config_json` and
   /// `chat_template` may be empty; without a `chat_template` the one in tokenizer_config.json is
-  /// taken. `where` names the model in errors. Throws Error.
+  /// taken, which may also have several of them, each with a name. `where` names the model in
+  /// errors. Throws Error.
   static TextModel open(std::string_view tokenizer_json, std::string_view tokenizer_config_json,
                         std::string_view chat_template, const std::string& where);
 
@@ -32,9 +34,10 @@ class TextModel {
   /// what tokenizer.json says.
   std::vector<int64_t> encode_prompt(std::string_view text) const;
 
-  /// Ids of a conversation: see lathe::encode_chat. Throws Error where there is no chat template.
+  /// Ids of a conversation: see lathe::encode_chat. Throws Error where there is no chat template,
+  /// or none with the name that the options give.
   std::vector<int64_t> encode_chat(const std::vector<ChatMessage>& messages,
-                                   const ClockTime& now = std::nullopt) const;
+                                   const ChatOptions& options = {}) const;
 
   /// The template's variables for the control tokens: {"bos_token": "<s>", ...}.
   const nlohmann::ordered_json& special_tokens() const { return special_tokens_; }
@@ -43,13 +46,16 @@ class TextModel {
 
  private:
   TextModel() = default;
+  void read_templates(const nlohmann::ordered_json& config, std::string_view chat_template);
+  ChatTemplate named_template(const std::string& name) const;
   void read_special_tokens(const nlohmann::ordered_json& config);
   void read_added_tokens(const nlohmann::ordered_json& config);
   std::vector<int64_t> id_of_special(const std::string& name) const;
 
   std::string where_;
   std::shared_ptr<const Tokenizer> tokenizer_;
-  std::optional<ChatTemplate> chat_template_;
+  std::optional<ChatTemplate> chat_template_;           // the one called "default"
+  std::map<std::string, std::string> named_templates_;  // sources of the others
   nlohmann::ordered_json special_tokens_ = nlohmann::ordered_json::object();
   std::vector<int64_t> lead_;   // ids before a prompt
   std::vector<int64_t> trail_;  // ids behind it

@@ -63,6 +63,14 @@ TEST(Tokenize, OneText) {
   }
 }
 
+TEST(Tokenize, ABareSentencePieceModel) {
+  const ordered_json golden = fixture("sentencepiece/golden.json")["models"]["bpe"]["cases"];
+  const TestFolder folder;
+  const std::string texts = folder.write("texts.json", column(golden, "text").dump()).string();
+  EXPECT_EQ(json_output({"tokenize", LATHE_TEST_DATA "/sentencepiece/bpe.model", "--texts", texts}),
+            column(golden, "ids"));
+}
+
 TEST(Tokenize, JsonIsOneObject) {
   EXPECT_EQ(json_output({"tokenize", kTokenizer, "--text", "caf", "--json"}),
             ordered_json({{"ids", {66, 64, 69}}}));
@@ -158,6 +166,28 @@ TEST(Template, RefusesWhatItCannotRender) {
   expect_refused(lathe({"template", good, "--context", context, "--now", "noon"}), {"noon"});
   expect_refused(lathe({"template", "--cases", context}), {context, "{template, context}"});
   expect_refused(lathe({"template", "--cases", list + "x"}), {list + "x"});
+}
+
+// The template of tiny/llama prints date_string.
+TEST(ChatArguments, ReachTheTemplate) {
+  const auto prompt_tokens = [](const std::string& date) -> int64_t {
+    return json_output({"run", small_model(), "--chat", "a", "-n", "1", "--json",
+                        "--template-arg", "date_string=" + date})["stats"]["prompt_tokens"];
+  };
+  EXPECT_GT(prompt_tokens("the second of December"), prompt_tokens("2. 12."));
+}
+
+TEST(ChatArguments, AreRefusedWhereTheyMakeNoSense) {
+  const auto run = [](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"run", small_model(), "--chat", "a"};
+    words.insert(words.end(), more.begin(), more.end());
+    return lathe(words);
+  };
+  expect_refused(run({"--chat-template", "rag"}), {"no chat template of this name", "default"});
+  expect_refused(run({"--template-arg", "messages=1"}), {"messages"});
+  EXPECT_EQ(run({"--template-arg", "thinking"}).exit_code, 2);
+  EXPECT_EQ(run({"--template-arg", "=1"}).exit_code, 2);
+  EXPECT_EQ(lathe({"run", small_model(), "--prompt", "a", "--template-arg", "x=1"}).exit_code, 2);
 }
 
 }  // namespace

@@ -70,6 +70,36 @@ TEST(TextModel, TakesTheTemplateOfItsOwnFileFirst) {
             text.encode_prompt("d"));
 }
 
+TEST(TextModel, HasSeveralTemplatesByName) {
+  const TextModel model = TextModel::open(
+      tokenizer_json("qwen2"),
+      R"({"chat_template": [{"name": "tool_use", "template": "t"}, {"name": "rag", "template": "r"},
+                            {"name": "default", "template": "d"}]})",
+      "", "qwen2");
+  const std::vector<ChatMessage> hi = {{"user", ""}};
+  const auto ids = [&](const ChatOptions& options) { return model.encode_chat(hi, options); };
+  EXPECT_EQ(ids({.template_name = "rag"}), model.encode_prompt("r"));
+  EXPECT_EQ(ids({.template_name = "default"}), model.encode_prompt("d"));
+  // As transformers chooses where nobody says which.
+  EXPECT_EQ(ids({.arguments = {{"tools", {{{"type", "function"}}}}}}), model.encode_prompt("t"));
+  EXPECT_EQ(ids({.arguments = {{"tools", nullptr}}}), model.encode_prompt("d"));
+  try {
+    ids({.template_name = "none"});
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "qwen2: the model has no chat template of this name: expected default, rag, "
+                 "tool_use, found none");
+  }
+}
+
+TEST(TextModel, TemplatesSeeTheModelsOwnSpecialTokens) {
+  const TextModel model = TextModel::open(tokenizer_json("qwen2"),
+                                          R"({"extra_special_tokens": {"boi_token": "<image>"}})",
+                                          "{{ boi_token }}", "qwen2");
+  EXPECT_EQ(model.encode_chat({{"user", ""}}), model.encode_prompt("<image>"));
+}
+
 TEST(TextModel, AChatWithoutATemplateIsAnErrorThatSaysSo) {
   const TextModel model = TextModel::open(tokenizer_json("qwen2"), "", "", "tiny/qwen2");
   EXPECT_FALSE(model.has_chat_template());

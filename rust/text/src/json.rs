@@ -63,6 +63,12 @@ fn separator_of(pair: &Value, index: usize) -> Result<String, Error> {
         .ok_or_else(|| invalid("tojson: separators must be two strings"))
 }
 
+/// The code points that are no characters for good (Unicode Standard, 23.7). No text holds one but
+/// where a conversation's control tokens are marked with it, and the mark must stay what it is.
+fn is_noncharacter(character: char) -> bool {
+    matches!(character, '\u{fdd0}'..='\u{fdef}') || character as u32 & 0xfffe == 0xfffe
+}
+
 fn invalid(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::InvalidOperation, message)
 }
@@ -192,7 +198,9 @@ impl Writer<'_, '_, '_> {
                 '\u{8}' => self.out.push_str("\\b"),
                 '\u{c}' => self.out.push_str("\\f"),
                 control if control < ' ' => self.escape(control),
-                other if self.ascii && other >= '\u{7f}' => self.escape(other),
+                other if self.ascii && other >= '\u{7f}' && !is_noncharacter(other) => {
+                    self.escape(other)
+                }
                 other => self.out.push(other),
             }
         }

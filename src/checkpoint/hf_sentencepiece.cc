@@ -111,7 +111,7 @@ std::string tokenizer_json_of(const fs::path& model_path, Json& tokenizer_config
   const MappedFile file = MappedFile::open(model_path);
   const std::string where = model_path.string();
   refuse_lfs_pointer(file.bytes(), where);
-  SentencePiece model = parse_sentencepiece(file.bytes(), where);
+  auto [model, storage] = parse_sentencepiece(file.bytes(), where);
   const JsonFields fields(tokenizer_config,
                           (model_path.parent_path() / "tokenizer_config.json").string());
   model.add_dummy_prefix =

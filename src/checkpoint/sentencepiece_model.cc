@@ -1,13 +1,21 @@
 #include "checkpoint/sentencepiece_model.h"
 
 #include <cmath>
+#include <limits>
 #include <optional>
+#include <utility>
 
-#include "checkpoint/protobuf_fields.h"
+#include "checkpoint/sentencepiece.pb.h"
 #include "support/error.h"
+#include "support/utf8.h"
 
 namespace lathe {
 namespace {
+
+using sentencepiece::ModelProto;
+
+constexpr int32_t kUnigram = 1;
+constexpr int32_t kBpe = 2;
 
 [[noreturn]] void refuse(const std::string& where, const char* setting, std::string found) {
   fail({.what = "tokenizers with this setting are not supported",
@@ -16,89 +24,55 @@ namespace {
         .advice = "use a checkpoint of the model with a tokenizer.json"});
 }
 
-// Numbers of fields and values of enumerations: sentencepiece_model.proto.
+std::shared_ptr<const ModelProto> parse_proto(std::span<const std::byte> file,
+                                              const std::string& where) {
+  const auto proto = std::make_shared<ModelProto>();
+  const bool fits = file.size() <= static_cast<size_t>(std::numeric_limits<int>::max());
+  if (fits && proto->ParseFromArray(file.data(), static_cast<int>(file.size()))) return proto;
+  fail({.what = "not a SentencePiece model, or a damaged one",
+        .where = where,
+        .advice = "download the file again"});
+}
 
-void read_piece(ProtobufFields fields, const ProtobufField& place, SentencePiece& model) {
-  std::string_view text;
-  float score = 0;
-  int64_t type = static_cast<int64_t>(TokenType::normal);
-  while (const auto field = fields.next()) {
-    if (field->number == 1) text = field->text();
-    if (field->number == 2) score = field->number32();
-    if (field->number == 3) type = field->integer();
+void read_piece(const ModelProto::Piece& piece, const std::string& where, SentencePiece& model) {
+  const auto type = token_type(piece.type());
+  require_utf8(piece.piece(), where + ".piece");
+  if (piece.piece().empty() || std::isnan(piece.score())) {
+    fail({.what = piece.piece().empty() ? "a piece has no text" : "a score is not a number",
+          .where = where});
   }
-  const auto known = token_type(type);
-  if (text.empty() || std::isnan(score)) {
-    fail({.what = text.empty() ? "a piece has no text" : "a score is not a number",
-          .where = place.where()});
-  }
-  if (!known) {
+  if (!type) {
     fail({.what = "unknown type of a piece",
-          .where = place.where(),
+          .where = where + ".type",
           .expected = "1 to 6",
-          .found = std::to_string(type)});
+          .found = std::to_string(piece.type())});
   }
-  model.vocabulary.tokens.push_back(text);
-  model.vocabulary.types.push_back(*known);
-  model.scores.push_back(score);
+  model.vocabulary.tokens.push_back(piece.piece());
+  model.vocabulary.types.push_back(*type);
+  model.scores.push_back(piece.score());
 }
 
-/// Ids as the trainer was given them; negative for none.
-struct TrainerIds {
-  int64_t bos = 1, eos = 2, padding = -1;
-};
-
-void read_trainer(ProtobufFields fields, const std::string& where, SentencePiece& model,
-                  TrainerIds& ids) {
-  int64_t kind = 1;
-  while (const auto field = fields.next()) {
-    switch (field->number) {
-      case 3:
-        kind = field->integer();
-        break;
-      case 24:
-        if (field->boolean()) refuse(where, "trainer_spec.treat_whitespace_as_suffix", "true");
-        break;
-      case 35:
-        model.byte_fallback = field->boolean();
-        break;
-      case 41:
-        ids.bos = field->integer();
-        break;
-      case 42:
-        ids.eos = field->integer();
-        break;
-      case 43:
-        ids.padding = field->integer();
-        break;
-      default:
-        break;
-    }
+void read_settings(const ModelProto& proto, const std::string& where, SentencePiece& model) {
+  const auto& trainer = proto.trainer_spec();
+  const auto& normalizer = proto.normalizer_spec();
+  if (trainer.model_type() != kUnigram && trainer.model_type() != kBpe) {
+    refuse(where, "trainer_spec.model_type", std::to_string(trainer.model_type()));
   }
-  if (kind != 1 && kind != 2) {
-    const char* name = kind == 3 ? "3 (WORD)" : kind == 4 ? "4 (CHAR)" : "";
-    refuse(where, "trainer_spec.model_type", *name != 0 ? name : std::to_string(kind));
+  if (trainer.treat_whitespace_as_suffix()) {
+    refuse(where, "trainer_spec.treat_whitespace_as_suffix", "true");
   }
-  model.kind = kind == 1 ? SentencePiece::Kind::unigram : SentencePiece::Kind::bpe;
-}
-
-void read_normalizer(ProtobufFields fields, const std::string& where, SentencePiece& model) {
-  while (const auto field = fields.next()) {
-    if (field->number == 2) model.charsmap = field->message();
-    if (field->number == 3) model.add_dummy_prefix = field->boolean();
-    if (field->number == 4) model.remove_extra_whitespaces = field->boolean();
-    if (field->number == 5 && !field->boolean()) {
-      refuse(where, "normalizer_spec.escape_whitespaces", "false");
-    }
+  if (!normalizer.escape_whitespaces()) {
+    refuse(where, "normalizer_spec.escape_whitespaces", "false");
   }
-}
-
-void refuse_denormalizer(ProtobufFields fields, const std::string& where) {
-  while (const auto field = fields.next()) {
-    if (field->number == 2 && !field->message().empty()) {
-      refuse(where, "denormalizer_spec.precompiled_charsmap", "a map");
-    }
+  if (!proto.denormalizer_spec().precompiled_charsmap().empty()) {
+    refuse(where, "denormalizer_spec.precompiled_charsmap", "a map");
   }
+  model.kind =
+      trainer.model_type() == kBpe ? SentencePiece::Kind::bpe : SentencePiece::Kind::unigram;
+  model.byte_fallback = trainer.byte_fallback();
+  model.charsmap = std::as_bytes(std::span(normalizer.precompiled_charsmap()));
+  model.add_dummy_prefix = normalizer.add_dummy_prefix();
+  model.remove_extra_whitespaces = normalizer.remove_extra_whitespaces();
 }
 
 /// The trainer's id where it is that of a control token, as SentencePiece's own bos_id() asks.
@@ -127,20 +101,21 @@ void check_vocabulary(const SentencePiece& model, const std::string& where) {
 
 }  // namespace
 
-SentencePiece parse_sentencepiece(std::span<const std::byte> file, const std::string& where) {
-  SentencePiece model;
-  TrainerIds ids;
-  ProtobufFields fields(file, where);
-  while (const auto field = fields.next()) {
-    if (field->number == 1) read_piece(fields.within(*field), *field, model);
-    if (field->number == 2) read_trainer(fields.within(*field), where, model, ids);
-    if (field->number == 3) read_normalizer(fields.within(*field), where, model);
-    if (field->number == 5) refuse_denormalizer(fields.within(*field), where);
+SentencePieceFile parse_sentencepiece(std::span<const std::byte> file, const std::string& where) {
+  const std::shared_ptr<const ModelProto> proto = parse_proto(file, where);
+  SentencePieceFile out{{}, proto};
+  SentencePiece& model = out.model;
+  for (int i = 0; i < proto->pieces_size(); ++i) {
+    read_piece(proto->pieces(i), where + ": pieces[" + std::to_string(i) + "]", model);
   }
-  model.specials = {control_id(model.vocabulary, ids.bos), control_id(model.vocabulary, ids.eos),
-                    model.vocabulary.unknown(), control_id(model.vocabulary, ids.padding)};
+  read_settings(*proto, where, model);
+  const auto& trainer = proto->trainer_spec();
+  const Vocabulary& vocabulary = model.vocabulary;
+  model.specials = {control_id(vocabulary, trainer.bos_id()),
+                    control_id(vocabulary, trainer.eos_id()), vocabulary.unknown(),
+                    control_id(vocabulary, trainer.pad_id())};
   check_vocabulary(model, where);
-  return model;
+  return out;
 }
 
 }  // namespace lathe

@@ -171,8 +171,8 @@ TEST(Template, RefusesWhatItCannotRender) {
 // The template of tiny/llama prints date_string.
 TEST(ChatArguments, ReachTheTemplate) {
   const auto prompt_tokens = [](const std::string& date) -> int64_t {
-    return json_output({"run", small_model(), "--chat", "a", "-n", "1", "--json",
-                        "--template-arg", "date_string=" + date})["stats"]["prompt_tokens"];
+    return json_output({"run", small_model(), "--chat", "a", "-n", "1", "--json", "--template-arg",
+                        "date_string=" + date})["stats"]["prompt_tokens"];
   };
   EXPECT_GT(prompt_tokens("the second of December"), prompt_tokens("2. 12."));
 }

@@ -60,6 +60,31 @@ TEST(HostileTokenizer, EveryCutOfAFileIsRefused) {
   }
 }
 
+TEST(HostileTokenizer, APartThatIsNotKnownIsNamedByItsKey) {
+  const auto error_with = [](const char* key, const char* part) -> std::string {
+    Json json = Json::parse(tiny_tokenizer());
+    json[Json::json_pointer(key)] = Json::parse(part);
+    try {
+      Tokenizer::from_json(json.dump(), "m/tokenizer.json");
+      return "opened";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  const char* novel = R"({"type": "Novel"})";
+  EXPECT_THAT(error_with("/normalizer", novel),
+              HasSubstr("m/tokenizer.json: not a tokenizer.json that can be used (normalizer: "
+                        "\"Novel\" is not known"));
+  EXPECT_THAT(error_with("/pre_tokenizer/pretokenizers/0", novel),
+              HasSubstr("(pre_tokenizer.pretokenizers[0]: \"Novel\" is not known"));
+  EXPECT_THAT(error_with("/post_processor", novel), HasSubstr("(post_processor: \"Novel\""));
+  EXPECT_THAT(error_with("/decoder", R"({"type": "Sequence", "decoders": [{"type": "Novel"}]})"),
+              HasSubstr("(decoder.decoders[0]: \"Novel\""));
+  EXPECT_THAT(error_with("/decoder", "7"), HasSubstr("(decoder: expected an object"));
+  EXPECT_THAT(error_with("/model/type", R"("Novel")"),
+              HasSubstr("(model.type: \"Novel\" is not known)"));
+}
+
 /// tiny/qwen2 with another first regular expression.
 std::string with_regex(const std::string& regex) {
   Json json = Json::parse(tiny_tokenizer());

@@ -28,7 +28,7 @@ nlohmann::json golden(const std::string& name) {
 
 std::shared_ptr<const Tokenizer> open_model(const std::string& name) {
   const auto file = MappedFile::open(kData / (name + ".model"));
-  const SentencePiece model = parse_sentencepiece(file.bytes(), name);
+  const auto [model, storage] = parse_sentencepiece(file.bytes(), name);
   return Tokenizer::from_json(
       tokenizer_json(sentencepiece_json(model, name), added_tokens(model.vocabulary), nullptr),
       name);

@@ -6,6 +6,7 @@ mod clock;
 mod compact_bpe;
 #[cfg(test)]
 mod compact_bpe_test;
+mod components;
 mod generation;
 mod ids;
 mod json;

@@ -12,6 +12,7 @@ use tokenizers::{
 };
 
 use crate::bpe_file;
+use crate::components::refused_part;
 use crate::text_model::TextModel;
 
 /// The crate's tokenizer, over models of our own too.
@@ -46,7 +47,9 @@ impl TextTokenizer {
     pub fn open(tokenizer_json: &str) -> Result<Self, String> {
         let mut tokenizer = match bpe_file::open(tokenizer_json) {
             Some(tokenizer) => tokenizer,
-            None => serde_json::from_str(tokenizer_json).map_err(|error| error.to_string())?,
+            None => serde_json::from_str(tokenizer_json).map_err(|error| {
+                refused_part(tokenizer_json).unwrap_or_else(|| error.to_string())
+            })?,
         };
         // Left over from training; transformers switches both off for every call.
         tokenizer

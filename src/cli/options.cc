@@ -142,8 +142,19 @@ void add_chat_options(CLI::App& command, ChatOptions& options, CLI::Option* chat
               "A variable of the chat template: enable_thinking=false (repeatable)")
           ->type_name("KEY=VALUE")
           ->allow_extra_args(false);
-  CLI::Option* name = add_text(command, "--chat-template", options.template_name,
-                               "Which of the model's chat templates (default: its usual one)");
+  const auto choose = [&options](const std::string& name) {
+    if (std::filesystem::path(name).extension() == ".jinja") {
+      options.template_source = read_text(name);
+    } else {
+      require_utf8(name, "--chat-template");
+      options.template_name = name;
+    }
+  };
+  CLI::Option* name = command
+                          .add_option_function<std::string>(
+                              "--chat-template", choose,
+                              "One of the model's chat templates, or a .jinja file in their place")
+                          ->type_name("NAME|FILE");
   if (chat == nullptr) return;
   argument->needs(chat);
   name->needs(chat);

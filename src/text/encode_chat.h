@@ -24,6 +24,8 @@ struct ChatOptions {
   /// Which of several templates. Empty: "tool_use" where the model has one and there are tools,
   /// else "default".
   std::string template_name = {};
+  /// The text of a template that takes the place of all that the model has; empty for none.
+  std::string template_source = {};
   /// More variables, or other values for those that there are: a JSON object with "tools",
   /// "enable_thinking", "add_generation_prompt" and whatever else a template asks for.
   nlohmann::ordered_json arguments = nlohmann::ordered_json::object();

@@ -145,13 +145,16 @@ ChatTemplate TextModel::named_template(const std::string& name) const {
         .found = printable(name, 80)});
 }
 
+ChatTemplate TextModel::template_for(const ChatOptions& options) const {
+  if (!options.template_source.empty()) return ChatTemplate::parse(options.template_source);
+  if (!options.template_name.empty()) return named_template(options.template_name);
+  const bool for_tools = has_tools(options.arguments) && named_templates_.contains(kToolUse);
+  return named_template(for_tools ? kToolUse : kDefault);
+}
+
 std::vector<int64_t> TextModel::encode_chat(const std::vector<ChatMessage>& messages,
                                             const ChatOptions& options) const {
-  const bool for_tools = has_tools(options.arguments) && named_templates_.contains(kToolUse);
-  const std::string name = !options.template_name.empty() ? options.template_name
-                           : for_tools                    ? kToolUse
-                                                          : kDefault;
-  return lathe::encode_chat(*tokenizer_, named_template(name), messages, special_tokens_, lead_,
+  return lathe::encode_chat(*tokenizer_, template_for(options), messages, special_tokens_, lead_,
                             options);
 }
 

@@ -177,6 +177,16 @@ TEST(ChatArguments, ReachTheTemplate) {
   EXPECT_GT(prompt_tokens("the second of December"), prompt_tokens("2. 12."));
 }
 
+TEST(ChatArguments, AFileTakesThePlaceOfTheTemplate) {
+  const TestFolder folder;
+  const std::string file = folder.write("short.jinja", "{{ messages[0].content }}").string();
+  const auto stats = json_output(
+      {"run", small_model(), "--chat", "a", "-n", "1", "--json", "--chat-template", file})["stats"];
+  EXPECT_EQ(stats["prompt_tokens"], 2) << "BOS and one letter";
+  expect_refused(lathe({"run", small_model(), "--chat", "a", "--chat-template", "none.jinja"}),
+                 {"none.jinja"});
+}
+
 TEST(ChatArguments, AreRefusedWhereTheyMakeNoSense) {
   const auto run = [](const std::vector<std::string>& more) {
     std::vector<std::string> words = {"run", small_model(), "--chat", "a"};

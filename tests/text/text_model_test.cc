@@ -93,6 +93,12 @@ TEST(TextModel, HasSeveralTemplatesByName) {
   }
 }
 
+TEST(TextModel, AnyTemplateMayTakeThePlaceOfItsOwn) {
+  const TextModel model = TextModel::open(tokenizer_json("qwen2"), "", "", "qwen2");
+  EXPECT_EQ(model.encode_chat({{"user", ""}}, {.template_source = "mine"}),
+            model.encode_prompt("mine"));
+}
+
 TEST(TextModel, TemplatesSeeTheModelsOwnSpecialTokens) {
   const TextModel model = TextModel::open(tokenizer_json("qwen2"),
                                           R"({"extra_special_tokens": {"boi_token": "<image>"}})",

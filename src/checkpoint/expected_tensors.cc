@@ -3,33 +3,18 @@
 #include <algorithm>
 #include <string>
 
+#include "checkpoint/families/family.h"
 #include "support/error.h"
 
 namespace lathe {
 
 std::vector<TensorInfo> expected_tensors(const ModelConfig& config) {
   const int64_t hidden = config.hidden_size;
-  const int64_t query = config.heads * config.head_dim;
-  const int64_t key_value = config.kv_heads * config.head_dim;
-  const int64_t mlp = config.intermediate_size;
-  std::vector<TensorInfo> tensors;
-  const auto linear = [&](const std::string& name, int64_t out, int64_t in, bool bias) {
-    tensors.push_back({name + ".weight", {out, in}});
-    if (bias) tensors.push_back({name + ".bias", {out}});
-  };
-
-  tensors.push_back({"model.embed_tokens.weight", {config.vocab_size, hidden}});
+  const Family& family = *find_family(config.model_type);
+  std::vector<TensorInfo> tensors{{"model.embed_tokens.weight", {config.vocab_size, hidden}}};
   for (int64_t layer = 0; layer < config.layers; ++layer) {
-    const std::string prefix = "model.layers." + std::to_string(layer) + ".";
-    tensors.push_back({prefix + "input_layernorm.weight", {hidden}});
-    linear(prefix + "self_attn.q_proj", query, hidden, config.qkv_bias);
-    linear(prefix + "self_attn.k_proj", key_value, hidden, config.qkv_bias);
-    linear(prefix + "self_attn.v_proj", key_value, hidden, config.qkv_bias);
-    linear(prefix + "self_attn.o_proj", hidden, query, config.output_bias);
-    tensors.push_back({prefix + "post_attention_layernorm.weight", {hidden}});
-    linear(prefix + "mlp.gate_proj", mlp, hidden, config.mlp_bias);
-    linear(prefix + "mlp.up_proj", mlp, hidden, config.mlp_bias);
-    linear(prefix + "mlp.down_proj", hidden, mlp, config.mlp_bias);
+    LayerTensors into("model.layers." + std::to_string(layer) + ".", tensors);
+    family.add_layer(config, into);
   }
   tensors.push_back({"model.norm.weight", {hidden}});
   if (!config.tie_word_embeddings) {

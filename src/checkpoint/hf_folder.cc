@@ -116,6 +116,25 @@ void open_weights(const fs::path& folder, Weights& weights) {
   }
 }
 
+/// Names as a model of text alone has them, out of those of a model that also sees:
+/// "language_model.model.norm.weight" or, in files of transformers 5,
+/// "model.language_model.norm.weight".
+void take_names_of_text_model(Weights& weights) {
+  constexpr std::string_view kOuter = "language_model.";
+  constexpr std::string_view kInner = "model.language_model.";
+  std::map<std::string, Located> renamed;
+  for (const auto& [name, located] : weights.tensors) {
+    if (name.starts_with(kOuter)) {
+      renamed[name.substr(kOuter.size())] = located;
+    } else if (name.starts_with(kInner)) {
+      renamed["model." + name.substr(kInner.size())] = located;
+    } else {
+      renamed.emplace(name, located);
+    }
+  }
+  weights.tensors = std::move(renamed);
+}
+
 /// Ids of "eos_token_id": absent, one number or a list of them.
 std::vector<int64_t> eos_ids(const JsonFields& fields) {
   constexpr std::string_view kKey = "eos_token_id";
@@ -149,6 +168,7 @@ class HfFolder final : public LoadedCheckpoint {
     config_ = parse_model_config(config, config_path.string());
     config_text_ = config.dump();
     open_weights(folder, weights_);
+    if (config.contains("text_config")) take_names_of_text_model(weights_);
     match_tensors();
     check_tied_head();
     text_ = read_hf_text(folder, warnings_);

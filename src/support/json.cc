@@ -78,6 +78,11 @@ const nlohmann::json* JsonFields::find(std::string_view key) const {
   return found == object_.end() || found->is_null() ? nullptr : &*found;
 }
 
+bool JsonFields::is_null(std::string_view key) const {
+  const auto found = object_.find(key);
+  return found != object_.end() && found->is_null();
+}
+
 std::string JsonFields::place(std::string_view key) const {
   return where_ + ": " + std::string(key);
 }
@@ -163,6 +168,15 @@ const nlohmann::json& JsonFields::object(std::string_view key) const {
   const nlohmann::json* value = find(key);
   if (value == nullptr || !value->is_object()) refuse_type(key, "an object");
   return *value;
+}
+
+std::vector<double> JsonFields::numbers(std::string_view key, double low, double high) const {
+  std::vector<double> numbers;
+  for (const nlohmann::json& number : list(key)) {
+    const nlohmann::json item = {{std::string(key), number}};
+    numbers.push_back(JsonFields(item, where_).number(key, low, high));
+  }
+  return numbers;
 }
 
 std::vector<int64_t> JsonFields::integers(std::string_view key, int64_t low, int64_t high) const {

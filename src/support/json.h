@@ -23,6 +23,8 @@ class JsonFields {
 
   /// Nullptr where the field is absent or null.
   const nlohmann::json* find(std::string_view key) const;
+  /// Whether the field is there and says null.
+  bool is_null(std::string_view key) const;
   /// "config.json: hidden_size"
   std::string place(std::string_view key) const;
 
@@ -39,6 +41,8 @@ class JsonFields {
   /// Throws where absent.
   const nlohmann::json& list(std::string_view key) const;
   const nlohmann::json& object(std::string_view key) const;
+  /// A list of finite numbers in [low, high]. Throws where absent.
+  std::vector<double> numbers(std::string_view key, double low, double high) const;
   /// A list of whole numbers in [low, high]. Throws where absent.
   std::vector<int64_t> integers(std::string_view key, int64_t low, int64_t high) const;
 

@@ -10,7 +10,7 @@ namespace {
 using nlohmann::json;
 using testing::expect_error;
 
-/// The least that a config.json of a Llama needs.
+/// A small Llama.
 json small() {
   return {{"model_type", "llama"},    {"vocab_size", 384},      {"hidden_size", 64},
           {"intermediate_size", 160}, {"num_hidden_layers", 3}, {"num_attention_heads", 4},
@@ -53,58 +53,6 @@ TEST(Config, WithoutKeyValueHeadsEveryHeadHasItsOwn) {
   EXPECT_EQ(parse({{"num_key_value_heads", nullptr}}).kv_heads, 4);
 }
 
-TEST(Config, TakesBothSpellingsOfRotaryParameters) {
-  const json llama3 = {{"factor", 32.0},
-                       {"low_freq_factor", 1.0},
-                       {"high_freq_factor", 4.0},
-                       {"original_max_position_embeddings", 8192}};
-  json version4 = llama3;
-  version4["type"] = "llama3";
-  json version5 = llama3;
-  version5["rope_type"] = "llama3";
-  version5["rope_theta"] = 500000.0;
-  for (const json& changes : {json{{"rope_theta", 500000.0}, {"rope_scaling", version4}},
-                              json{{"rope_parameters", version5}}}) {
-    const RopeConfig rope = parse(changes).rope;
-    EXPECT_EQ(rope.kind, RopeConfig::Kind::llama3);
-    EXPECT_EQ(rope.theta, 500000.0);
-    EXPECT_EQ(rope.factor, 32.0);
-    EXPECT_EQ(rope.low_freq_factor, 1.0);
-    EXPECT_EQ(rope.high_freq_factor, 4.0);
-    EXPECT_EQ(rope.original_max_position_embeddings, 8192);
-  }
-}
-
-TEST(Config, TakesPlainAndLinearRotaryEmbeddings) {
-  EXPECT_EQ(parse({{"rope_scaling", nullptr}, {"rope_theta", 1e6}}).rope.theta, 1e6);
-  EXPECT_EQ(
-      parse({{"rope_parameters", {{"rope_type", "default"}, {"rope_theta", 5e4}}}}).rope.theta,
-      5e4);
-  const RopeConfig linear = parse({{"rope_scaling", {{"type", "linear"}, {"factor", 2.5}}}}).rope;
-  EXPECT_EQ(linear.kind, RopeConfig::Kind::linear);
-  EXPECT_EQ(linear.factor, 2.5);
-}
-
-TEST(Config, RefusesOtherRotaryEmbeddingsByName) {
-  for (const char* type : {"yarn", "dynamic", "longrope", "su", "anything"}) {
-    expect_refused({{"rope_scaling", {{"rope_type", type}, {"factor", 2.0}}}},
-                   {"rope_scaling: rope_type", "default, linear or llama3", type});
-    expect_refused({{"rope_scaling", {{"type", type}}}}, {"rope_scaling: type", type});
-  }
-  expect_refused({{"rope_scaling", {{"type", "linear"}}}}, {"rope_scaling: factor", "missing"});
-  expect_refused({{"rope_scaling", {{"rope_type", "llama3"}, {"factor", 8}}}},
-                 {"low_freq_factor", "missing"});
-  expect_refused({{"rope_scaling",
-                   {{"rope_type", "llama3"},
-                    {"factor", 8},
-                    {"low_freq_factor", 4},
-                    {"high_freq_factor", 4},
-                    {"original_max_position_embeddings", 8192}}}},
-                 {"high_freq_factor", "more than low_freq_factor"});
-  expect_refused({{"partial_rotary_factor", 0.5}}, {"partial_rotary_factor", "0.5"});
-  expect_refused({{"rope_scaling", "linear"}}, {"rope_scaling", "an object"});
-}
-
 TEST(Config, HonoursBiasAndTying) {
   const ModelConfig config =
       parse({{"attention_bias", true}, {"mlp_bias", true}, {"tie_word_embeddings", true}});
@@ -127,17 +75,24 @@ TEST(Config, RefusesWhatItCannotHonour) {
   expect_refused({{"model_type", "gpt_neox"}},
                  {"config.json: model_type", "expected llama", "gpt_neox"});
   expect_refused({{"model_type", nullptr}}, {"model_type", "missing"});
-  expect_refused({{"hidden_act", "gelu"}}, {"hidden_act", "silu", "gelu"});
+  expect_refused({{"hidden_act", "relu2"}}, {"config.json: hidden_act", "silu", "relu2"});
   expect_refused({{"quantization_config", {{"quant_method", "gptq"}, {"bits", 4}}}},
                  {"quantization_config", "gptq", "GGUF"});
-  EXPECT_EQ(parse({{"hidden_act", "swish"}}).hidden_act, Activation::silu);
+}
+
+TEST(Config, KnowsActivationsByAllNamesOfTransformers) {
+  const auto activation = [](const char* name) { return parse({{"hidden_act", name}}).hidden_act; };
+  for (const char* name : {"silu", "swish"}) EXPECT_EQ(activation(name), Activation::silu);
+  for (const char* name : {"gelu", "gelu_python"}) EXPECT_EQ(activation(name), Activation::gelu);
+  for (const char* name : {"gelu_pytorch_tanh", "gelu_python_tanh", "gelu_new"}) {
+    EXPECT_EQ(activation(name), Activation::gelu_tanh);
+  }
 }
 
 TEST(Config, RefusesImpossibleSizesByField) {
   for (const char* key : {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
                           "num_attention_heads"}) {
-    expect_refused({{key, nullptr}}, {std::string("config.json: ") + key, "missing"});
-    expect_refused({{key, 0}}, {key, "found 0"});
+    expect_refused({{key, 0}}, {std::string("config.json: ") + key, "found 0"});
     expect_refused({{key, -4}}, {key, "found -4"});
     expect_refused({{key, 1e18}}, {key, "out of range"});
     expect_refused({{key, "64"}}, {key, "whole number"});

@@ -173,6 +173,24 @@ TEST(HfFolder, BiasesAreThereWhenTheConfigSaysSo) {
   EXPECT_EQ(folder.open()->tensors().size(), 18u);
 }
 
+TEST(HfFolder, FindsTheTextModelInsideAModelThatAlsoSees) {
+  Folder folder;
+  const json text = {
+      {"vocab_size", 10},       {"hidden_size", 8},         {"intermediate_size", 12},
+      {"num_hidden_layers", 1}, {"num_attention_heads", 2}, {"num_key_value_heads", 1},
+      {"head_dim", 4}};
+  folder.config = {{"model_type", "gemma3"}, {"text_config", text}};
+  const auto expected = expected_tensors(parse_model_config(folder.config, "config.json"));
+  for (const std::string prefix : {"language_model.model.", "model.language_model."}) {
+    folder.tensors.clear();
+    folder.add("vision_tower.weight", {2});
+    for (const TensorInfo& tensor : expected) {
+      folder.add(prefix + tensor.name.substr(std::string("model.").size()), tensor.shape);
+    }
+    EXPECT_EQ(folder.open()->tensors().size(), expected.size()) << prefix;
+  }
+}
+
 // Tied embeddings: what the config says against what the file has.
 TEST(HfFolder, TiedWithoutAHeadSharesTheEmbedding) {
   Folder folder;

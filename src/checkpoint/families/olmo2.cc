@@ -1,0 +1,26 @@
+#include "checkpoint/families/family.h"
+#include "checkpoint/families/fields.h"
+#include "checkpoint/families/rope_fields.h"
+
+namespace lathe {
+
+void read_olmo2(const JsonFields& config, ModelConfig& out) {
+  read_sizes(config,
+             {.vocab_size = 50304,
+              .hidden_size = 4096,
+              .intermediate_size = 11008,
+              .layers = 32,
+              .heads = 32,
+              .kv_heads = {},
+              .head_dim = {},
+              .max_position_embeddings = 2048,
+              .rms_norm_eps = 1e-5},
+             out);
+  out.hidden_act = read_activation(config, "hidden_act", Activation::silu);
+  read_attention_bias(config, out);
+  out.tie_word_embeddings = read_flag(config, "tie_word_embeddings", false);
+  out.qk_norm = QkNorm::whole;
+  read_rope(config, {}, out);
+}
+
+}  // namespace lathe

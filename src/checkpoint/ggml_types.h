@@ -23,6 +23,9 @@ struct GgmlType {
 /// The type with this id, or nullptr where it is not one that Lathe reads.
 const GgmlType* find_ggml_type(uint32_t id);
 
+/// For error messages: the names of all types that Lathe reads.
+std::string ggml_types_read();
+
 /// For error messages: the name of any type that GGML has, read by Lathe or not; else "type N".
 std::string ggml_type_name(uint32_t id);
 

@@ -190,7 +190,14 @@ void check_magic(Cursor& cursor, const std::string& where) {
         .found = std::to_string(version)});
 }
 
-GgufTensor read_tensor(Cursor& cursor, const std::string& where) {
+/// A tensor, and where its description says that its data is.
+struct Described {
+  GgufTensor tensor;
+  size_t begin;  // counted from the start of the data, which is not known yet
+  size_t size;
+};
+
+Described read_tensor(Cursor& cursor, const std::string& where) {
   GgufTensor tensor;
   tensor.name = cursor.string();
   const std::string place = where + ": " + printable(tensor.name, 120);
@@ -212,11 +219,10 @@ GgufTensor read_tensor(Cursor& cursor, const std::string& where) {
   if (tensor.type == nullptr) {
     fail({.what = "tensors of this type are not supported",
           .where = place,
-          .expected = "F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K or Q6_K",
+          .expected = "one of " + ggml_types_read(),
           .found = ggml_type_name(type),
           .advice = "use another quantization of the model, such as Q8_0 or Q4_K_M"});
   }
-  // Relative to the start of the data, which is not known yet.
   const auto offset = cursor.number<uint64_t>();
   const int64_t elements = checked_elements(tensor.shape);
   const int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
@@ -227,41 +233,45 @@ GgufTensor read_tensor(Cursor& cursor, const std::string& where) {
           .expected = "rows of whole blocks of " + std::to_string(tensor.type->block),
           .found = to_string(tensor.shape)});
   }
-  tensor.size = static_cast<size_t>(elements / tensor.type->block * tensor.type->bytes);
-  tensor.begin = static_cast<size_t>(offset);
-  return tensor;
+  const auto size = static_cast<size_t>(elements / tensor.type->block * tensor.type->bytes);
+  return {std::move(tensor), static_cast<size_t>(offset), size};
 }
 
-/// Turns offsets into positions in the file and checks that every tensor lies in it, aligned and
-/// apart from the others.
-void place_tensors(std::vector<GgufTensor>& tensors, size_t data_begin, uint64_t alignment,
-                   size_t file_size, const std::string& where) {
-  const size_t available = file_size - data_begin;
-  for (GgufTensor& tensor : tensors) {
-    const std::string place = where + ": " + printable(tensor.name, 120);
-    if (tensor.begin % alignment != 0) {
+/// Gives every tensor its bytes and checks that they lie in the file, aligned and apart from the
+/// others.
+std::vector<GgufTensor> place_tensors(std::vector<Described> described, size_t data_begin,
+                                      uint64_t alignment, std::span<const std::byte> file,
+                                      const std::string& where) {
+  const size_t available = file.size() - data_begin;
+  std::sort(described.begin(), described.end(),
+            [](const Described& a, const Described& b) { return a.begin < b.begin; });
+  std::vector<GgufTensor> tensors;
+  for (Described& one : described) {
+    const std::string place = where + ": " + printable(one.tensor.name, 120);
+    if (one.begin % alignment != 0) {
       fail({.what = "misaligned tensor",
             .where = place,
             .expected = "an offset that is a multiple of " + std::to_string(alignment),
-            .found = std::to_string(tensor.begin)});
+            .found = std::to_string(one.begin)});
     }
-    if (tensor.begin > available || tensor.size > available - tensor.begin) {
+    if (one.begin > available || one.size > available - one.begin) {
       fail({.what = "the tensor lies beyond the end of the file",
             .where = place,
-            .expected =
-                std::to_string(tensor.size) + " bytes at offset " + std::to_string(tensor.begin),
+            .expected = std::to_string(one.size) + " bytes at offset " + std::to_string(one.begin),
             .found = std::to_string(available) + " bytes of data",
             .advice = "the file is truncated; download it again"});
     }
-    tensor.begin += data_begin;
+    one.tensor.bytes = file.subspan(data_begin + one.begin, one.size);
+    if (!tensors.empty()) {
+      const auto& before = tensors.back().bytes;
+      if (one.tensor.bytes.data() < before.data() + before.size()) {
+        fail(
+            {.what = "the tensor overlaps " + printable(tensors.back().name, 120), .where = place});
+      }
+    }
+    tensors.push_back(std::move(one.tensor));
   }
-  std::sort(tensors.begin(), tensors.end(),
-            [](const auto& a, const auto& b) { return a.begin < b.begin; });
-  for (size_t i = 1; i < tensors.size(); ++i) {
-    if (tensors[i].begin >= tensors[i - 1].begin + tensors[i - 1].size) continue;
-    fail({.what = "the tensor overlaps " + printable(tensors[i - 1].name, 120),
-          .where = where + ": " + printable(tensors[i].name, 120)});
-  }
+  return tensors;
 }
 
 }  // namespace
@@ -284,7 +294,8 @@ Gguf Gguf::parse(std::span<const std::byte> file, const std::string& where) {
       fail({.what = "a metadata key is given twice", .where = where, .found = printable(key, 80)});
     }
   }
-  for (uint64_t i = 0; i < tensor_count; ++i) out.tensors_.push_back(read_tensor(cursor, where));
+  std::vector<Described> described;
+  for (uint64_t i = 0; i < tensor_count; ++i) described.push_back(read_tensor(cursor, where));
 
   constexpr std::string_view kAlignment = "general.alignment";
   const int64_t alignment = out.integer(kAlignment).value_or(32);
@@ -298,17 +309,24 @@ Gguf Gguf::parse(std::span<const std::byte> file, const std::string& where) {
   const auto unit = static_cast<size_t>(alignment);
   // A file without tensors may end right after its header.
   const size_t data_begin = std::min((cursor.at() + unit - 1) / unit * unit, file.size());
-  place_tensors(out.tensors_, data_begin, unit, file.size(), where);
+  out.tensors_ = place_tensors(std::move(described), data_begin, unit, file, where);
+  out.sort_tensors();
+  return out;
+}
 
-  std::sort(out.tensors_.begin(), out.tensors_.end(),
+void Gguf::add_tensors_of(const Gguf& part) {
+  tensors_.insert(tensors_.end(), part.tensors_.begin(), part.tensors_.end());
+  sort_tensors();
+}
+
+void Gguf::sort_tensors() {
+  std::sort(tensors_.begin(), tensors_.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
   const auto twice =
-      std::adjacent_find(out.tensors_.begin(), out.tensors_.end(),
+      std::adjacent_find(tensors_.begin(), tensors_.end(),
                          [](const auto& a, const auto& b) { return a.name == b.name; });
-  if (twice != out.tensors_.end()) {
-    fail({.what = "a tensor is given twice", .where = where + ": " + printable(twice->name, 120)});
-  }
-  return out;
+  if (twice == tensors_.end()) return;
+  fail({.what = "a tensor is given twice", .where = where_ + ": " + printable(twice->name, 120)});
 }
 
 const GgufTensor* Gguf::find_tensor(std::string_view name) const {

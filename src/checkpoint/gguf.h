@@ -32,9 +32,8 @@ using GgufValue = std::variant<int64_t, uint64_t, float, double, bool, std::stri
 struct GgufTensor {
   std::string_view name;
   const GgmlType* type = nullptr;
-  Shape shape;       ///< outermost dimension first, the reverse of the file's order
-  size_t begin = 0;  ///< first byte, counted from the start of the file
-  size_t size = 0;   ///< bytes
+  Shape shape;  ///< outermost dimension first, the reverse of the file's order
+  std::span<const std::byte> bytes;
 };
 
 /// The checked contents of a GGUF file. Its views point into the bytes it was read from.
@@ -43,6 +42,9 @@ class Gguf {
   /// Throws Error for anything that is not well formed; `where` names the file. Allocates no more
   /// than a small multiple of the size of the header.
   static Gguf parse(std::span<const std::byte> file, const std::string& where);
+
+  /// Takes the tensors of another part of a split file. Throws Error where one is there already.
+  void add_tensors_of(const Gguf& part);
 
   const std::vector<GgufTensor>& tensors() const { return tensors_; }  ///< sorted by name
   const GgufTensor* find_tensor(std::string_view name) const;
@@ -64,6 +66,7 @@ class Gguf {
 
  private:
   const GgufValue* find(std::string_view key) const;
+  void sort_tensors();
   [[noreturn]] void wrong_type(std::string_view key, const char* expected) const;
   template <typename T>
   std::optional<std::vector<T>> numbers(std::string_view key, std::span<const uint32_t> types,

@@ -1,15 +1,17 @@
 #include "checkpoint/gguf_checkpoint.h"
 
+#include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "checkpoint/expected_tensors.h"
-#include "checkpoint/gguf.h"
 #include "checkpoint/gguf_config.h"
+#include "checkpoint/gguf_family.h"
+#include "checkpoint/gguf_files.h"
 #include "checkpoint/gguf_tokenizer.h"
 #include "checkpoint/loaded_checkpoint.h"
-#include "support/mapped_file.h"
 
 namespace lathe {
 namespace {
@@ -20,11 +22,13 @@ bool is_rotated(std::string_view hf_name) {
          hf_name.find(".k_proj.") != std::string_view::npos;
 }
 
+bool is_norm(std::string_view hf_name) { return hf_name.ends_with("norm.weight"); }
+
 class GgufCheckpoint final : public LoadedCheckpoint {
  public:
   explicit GgufCheckpoint(const std::filesystem::path& path)
-      : file_(MappedFile::open(path)), gguf_(Gguf::parse(file_.bytes(), path.string())) {
-    const nlohmann::json config = gguf_config(gguf_, file_.bytes(), warnings_);
+      : files_(open_gguf_files(path)), gguf_(files_.gguf), family_(gguf_family(gguf_)) {
+    const nlohmann::json config = gguf_config(gguf_, family_, warnings_);
     config_ = parse_model_config(config, path.string());
     config_text_ = config.dump();
     match_tensors();
@@ -38,20 +42,24 @@ class GgufCheckpoint final : public LoadedCheckpoint {
     const auto index = static_cast<size_t>(tensor);
     const GgufTensor& stored = *stored_[index];
     const Shape& shape = tensors_[index].shape;
-    if (!is_rotated(tensors_[index].name)) {
-      read_stored(stored, begin, count, out);
-    } else if (shape.size() == 1) {
+    const bool moved = family_.neighbours_rotate && is_rotated(tensors_[index].name);
+    if (moved && shape.size() == 1) {
       // A bias: blocks of its type may reach over the values that change places.
       std::vector<float> values(static_cast<size_t>(shape[0]));
       read_stored(stored, 0, shape[0], values.data());
       for (int64_t i = 0; i < count; ++i) {
         out[i] = values[static_cast<size_t>(stored_row(begin + i))];
       }
-    } else {
+    } else if (moved) {
       const int64_t width = shape[1];
       for (int64_t row = begin / width; row < (begin + count) / width; ++row) {
         read_stored(stored, stored_row(row) * width, width, out);
         out += width;
+      }
+    } else {
+      read_stored(stored, begin, count, out);
+      if (family_.norms_hold_one && is_norm(tensors_[index].name)) {
+        std::for_each_n(out, count, [](float& value) { value -= 1.0f; });
       }
     }
   }
@@ -59,7 +67,7 @@ class GgufCheckpoint final : public LoadedCheckpoint {
  protected:
   Stored stored(int tensor) const override {
     const GgufTensor& found = *stored_[static_cast<size_t>(tensor)];
-    return {found.type->name, file_.bytes().subspan(found.begin, found.size)};
+    return {found.type->name, found.bytes};
   }
 
  private:
@@ -67,7 +75,7 @@ class GgufCheckpoint final : public LoadedCheckpoint {
     tensors_ = expected_tensors(config_);
     std::vector<std::string> missing;
     for (const TensorInfo& tensor : tensors_) {
-      const std::string name = gguf_tensor_name(tensor.name);
+      const std::string name = gguf_tensor_name(tensor.name, family_);
       const GgufTensor* found = gguf_.find_tensor(name);
       if (found == nullptr) {
         missing.push_back(name);
@@ -77,13 +85,19 @@ class GgufCheckpoint final : public LoadedCheckpoint {
       stored_.push_back(found);
     }
     if (!missing.empty()) fail_missing(missing, gguf_.where());
+    const std::set<const GgufTensor*> used(stored_.begin(), stored_.end());
+    std::vector<std::string> unused;
+    for (const GgufTensor& tensor : gguf_.tensors()) {
+      if (!used.contains(&tensor) && tensor.name.starts_with("blk."))
+        unused.emplace_back(tensor.name);
+    }
+    warn_about_unused(unused, gguf_.where());
   }
 
   /// `begin` and `count` are whole blocks: blocks never span rows.
   void read_stored(const GgufTensor& tensor, int64_t begin, int64_t count, float* out) const {
     const int64_t offset = begin / tensor.type->block * tensor.type->bytes;
-    tensor.type->widen(file_.bytes().data() + tensor.begin + offset,
-                       {out, static_cast<size_t>(count)});
+    tensor.type->widen(tensor.bytes.data() + offset, {out, static_cast<size_t>(count)});
   }
 
   /// The row of a q or k projection in the file for a row in Hugging Face's order. Hugging Face
@@ -94,8 +108,9 @@ class GgufCheckpoint final : public LoadedCheckpoint {
     return row - within + 2 * (within % half) + within / half;
   }
 
-  MappedFile file_;
-  Gguf gguf_;
+  GgufFiles files_;
+  const Gguf& gguf_;
+  const GgufFamily& family_;
   std::vector<const GgufTensor*> stored_;  // in the order of tensors()
 };
 

@@ -5,12 +5,15 @@
 #include <numbers>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/error.h"
 
 namespace lathe {
 namespace {
+
+using nlohmann::json;
 
 constexpr double kTolerance = 1e-5;
 constexpr double kMaxOriginal = 0x1p24;  // positions
@@ -88,17 +91,21 @@ std::optional<Llama3> recover(double factor, const std::vector<double>& frequenc
   return std::nullopt;
 }
 
-nlohmann::json from_tensor(const Gguf& gguf, const GgufTensor& tensor,
-                           std::span<const std::byte> file, int64_t head_dim, double theta) {
-  const std::string where = gguf.where() + ": " + std::string(tensor.name);
-  if (tensor.shape != Shape{head_dim / 2}) {
+/// A tensor with one number for each pair that rotates.
+std::vector<float> read_factors(const Gguf& gguf, const GgufTensor& tensor, int64_t pairs) {
+  if (tensor.shape != Shape{pairs}) {
     fail({.what = "the tensor has the wrong shape",
-          .where = where,
-          .expected = to_string({head_dim / 2}),
+          .where = gguf.where() + ": " + std::string(tensor.name),
+          .expected = to_string({pairs}),
           .found = to_string(tensor.shape)});
   }
-  std::vector<float> stored(static_cast<size_t>(head_dim / 2));
-  tensor.type->widen(file.data() + tensor.begin, stored);
+  std::vector<float> factors(static_cast<size_t>(pairs));
+  tensor.type->widen(tensor.bytes.data(), factors);
+  return factors;
+}
+
+json llama3_scaling(const Gguf& gguf, const GgufTensor& tensor, int64_t pairs, double theta) {
+  const std::vector<float> stored = read_factors(gguf, tensor, pairs);
   const bool neutral =
       std::all_of(stored.begin(), stored.end(), [](float value) { return value == 1.0f; });
   if (neutral) return nullptr;
@@ -108,7 +115,7 @@ nlohmann::json from_tensor(const Gguf& gguf, const GgufTensor& tensor,
       factor > 1.0 ? recover(factor, frequencies(stored.size(), theta), stored) : std::nullopt;
   if (!settings) {
     fail({.what = "these rotary frequency factors are not those of llama3 scaling",
-          .where = where,
+          .where = gguf.where() + ": " + std::string(tensor.name),
           .advice = "use the Hugging Face checkpoint of the model"});
   }
   return {{"rope_type", "llama3"},
@@ -118,41 +125,87 @@ nlohmann::json from_tensor(const Gguf& gguf, const GgufTensor& tensor,
           {"original_max_position_embeddings", static_cast<int64_t>(settings->original)}};
 }
 
+/// Nothing where the file has no such tensors.
+json longrope_scaling(GgufSettings& settings, int64_t pairs) {
+  const Gguf& gguf = settings.gguf();
+  json scaling;
+  for (const auto& [key, name] : {std::pair{"short_factor", "rope_factors_short.weight"},
+                                  std::pair{"long_factor", "rope_factors_long.weight"}}) {
+    const GgufTensor* tensor = gguf.find_tensor(name);
+    if (tensor == nullptr) continue;
+    for (const float factor : read_factors(gguf, *tensor, pairs)) {
+      scaling[key].push_back(as_written(factor));
+    }
+  }
+  if (scaling.is_null()) return scaling;
+  if (scaling.size() != 2) {
+    fail({.what = "longrope needs both of its tensors",
+          .where = gguf.where(),
+          .expected = "rope_factors_short.weight and rope_factors_long.weight"});
+  }
+  scaling["rope_type"] = "longrope";
+  if (const auto factor = settings.number("rope.scaling.attn_factor")) {
+    scaling["attention_factor"] = *factor;
+  }
+  return scaling;
+}
+
+json yarn_scaling(GgufSettings& settings) {
+  json scaling{{"rope_type", "yarn"}, {"factor", settings.required_number("rope.scaling.factor")}};
+  for (const auto& [hf, key] : {std::pair{"attention_factor", "rope.scaling.yarn_attn_factor"},
+                                std::pair{"beta_fast", "rope.scaling.yarn_beta_fast"},
+                                std::pair{"beta_slow", "rope.scaling.yarn_beta_slow"}}) {
+    if (const auto value = settings.number(key)) scaling[hf] = *value;
+  }
+  settings.refuse_unless_number("rope.scaling.yarn_ext_factor", 1.0);
+  return scaling;
+}
+
+/// What the metadata says, apart from the tensors.
+json stated_scaling(GgufSettings& settings) {
+  constexpr std::string_view kType = "rope.scaling.type";
+  const std::string_view type = settings.string(kType).value_or("");
+  // Files from before the two keys of today have the factor under a key of its own.
+  double factor = settings.number("rope.scale_linear").value_or(1.0);
+  const auto today = settings.number("rope.scaling.factor");
+  if (type == "yarn") return yarn_scaling(settings);
+  if (type == "none" || type == "longrope") return nullptr;
+  if (type == "linear") factor = today.value_or(factor);
+  if (type.empty() || type == "linear") {
+    return factor == 1.0 ? json() : json{{"rope_type", "linear"}, {"factor", factor}};
+  }
+  fail({.what = "this kind of rotary position embedding is not supported",
+        .where = settings.place(kType),
+        .expected = "none, linear, yarn or longrope",
+        .found = '"' + printable(type, 40) + '"'});
+}
+
 }  // namespace
 
-nlohmann::json gguf_rope_scaling(const Gguf& gguf, std::span<const std::byte> file,
-                                 int64_t head_dim, double theta) {
-  for (const char* name : {"rope_factors_long.weight", "rope_factors_short.weight"}) {
-    if (gguf.find_tensor(name) == nullptr) continue;
-    fail({.what = "this kind of rotary position embedding is not supported",
-          .where = gguf.where() + ": " + name,
-          .expected = "default, linear or llama3",
-          .found = "longrope"});
+void add_gguf_rope_scaling(GgufSettings& settings, int64_t rotary, double theta, json& config) {
+  const Gguf& gguf = settings.gguf();
+  const auto original = settings.integer("rope.scaling.original_context_length");
+  json scaling = stated_scaling(settings);
+  const auto take = [&](const json& other, const char* name) {
+    if (other.is_null()) return;
+    if (!scaling.is_null()) {
+      fail({.what = "two kinds of rotary scaling at once",
+            .where = gguf.where() + ": " + name,
+            .found = scaling["rope_type"].get<std::string>() + " scaling as well"});
+    }
+    scaling = other;
+  };
+  take(longrope_scaling(settings, rotary / 2), "rope_factors_short.weight");
+  if (const GgufTensor* factors = gguf.find_tensor("rope_freqs.weight")) {
+    take(llama3_scaling(gguf, *factors, rotary / 2, theta), "rope_freqs.weight");
   }
-  constexpr std::string_view kType = "llama.rope.scaling.type";
-  const std::string_view type = gguf.string(kType).value_or("");
-  if (!type.empty() && type != "none" && type != "linear") {
-    fail({.what = "this kind of rotary position embedding is not supported",
-          .where = gguf.where() + ": " + std::string(kType),
-          .expected = "none or linear",
-          .found = '"' + printable(type, 40) + '"'});
+  constexpr std::string_view kFactor = "rope.scaling.attn_factor";
+  if (!settings.asked(kFactor)) settings.refuse_unless_number(kFactor, 1.0);
+  config["rope_scaling"] = scaling;
+  // llama3 scaling has found its own.
+  if (original && scaling.is_object() && scaling["rope_type"] != "llama3") {
+    config["original_max_position_embeddings"] = *original;
   }
-  // Files from before the two keys of today have the factor under a key of its own.
-  double factor = gguf.number("llama.rope.scale_linear").value_or(1.0);
-  if (type == "linear") factor = gguf.number("llama.rope.scaling.factor").value_or(factor);
-  if (type == "none") factor = 1.0;
-
-  const GgufTensor* factors = gguf.find_tensor("rope_freqs.weight");
-  if (factors == nullptr) {
-    if (factor == 1.0) return nullptr;
-    return {{"rope_type", "linear"}, {"factor", factor}};
-  }
-  if (factor != 1.0) {
-    fail({.what = "two kinds of rotary scaling at once",
-          .where = gguf.where() + ": rope_freqs.weight",
-          .found = "linear scaling in the metadata as well"});
-  }
-  return from_tensor(gguf, *factors, file, head_dim, theta);
 }
 
 }  // namespace lathe

@@ -171,6 +171,7 @@ class HfFolder final : public LoadedCheckpoint {
     if (config.contains("text_config")) take_names_of_text_model(weights_);
     match_tensors();
     check_tied_head();
+    find_unused();
     text_ = read_hf_text(folder, warnings_);
     read_special_ids(folder, config, config_path);
   }
@@ -202,6 +203,16 @@ class HfFolder final : public LoadedCheckpoint {
       check_weight(tensor, found->second);
     }
     if (!missing.empty()) fail_missing(missing, weights_.source.string());
+  }
+
+  void find_unused() {
+    std::vector<std::string> unused;
+    for (const auto& [name, located] : weights_.tensors) {
+      // Old files have the tables of rotary embeddings among the weights.
+      const bool weight = name.ends_with(".weight") || name.ends_with(".bias");
+      if (weight && name.starts_with("model.layers.") && find(name) < 0) unused.push_back(name);
+    }
+    warn_about_unused(unused, weights_.source.string());
   }
 
   static void check_weight(const TensorInfo& tensor, const Located& located) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "support/error.h"
 #include "support/hasher.h"
 
 namespace lathe {
@@ -43,6 +44,14 @@ void LoadedCheckpoint::set_eos(std::vector<int64_t> ids, const std::string& wher
   }
   std::erase_if(ids, outside);
   generation_.eos_ids = std::move(ids);
+}
+
+void LoadedCheckpoint::warn_about_unused(const std::vector<std::string>& unused,
+                                         const std::string& where) {
+  if (unused.empty()) return;
+  const std::string more = unused.size() == 1 ? "" : fmt::format(" ({} in all)", unused.size());
+  warnings_.push_back(fmt::format("{}: {}: the model type {} does not use this tensor{}", where,
+                                  printable(unused.front(), 120), config_.model_type, more));
 }
 
 }  // namespace lathe

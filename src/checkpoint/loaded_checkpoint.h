@@ -32,6 +32,10 @@ class LoadedCheckpoint : public Checkpoint {
   /// never be generated and are left out with a warning.
   void set_eos(std::vector<int64_t> ids, const std::string& where);
 
+  /// Warns about weights of layers that no module of the model type takes, as a bias that the
+  /// config does not mention: it may be the config of another model. `unused` may be empty.
+  void warn_about_unused(const std::vector<std::string>& unused, const std::string& where);
+
   ModelConfig config_;
   GenerationConfig generation_;
   TextAssets text_;

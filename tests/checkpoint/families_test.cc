@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <map>
-#include <numbers>
 
 #include "checkpoint/expected_tensors.h"
 #include "support/expect_error.h"
@@ -249,6 +248,12 @@ TEST(Granite, HasFourMultipliers) {
   EXPECT_EQ(config.residual_multiplier, 0.22);
   EXPECT_EQ(config.logits_scaling, 8.0);
   EXPECT_EQ(defaults("granite").attention_scale, 1.0);
+  // With neutral multipliers it is a Llama.
+  const ModelConfig neutral = defaults("granite", {{"attention_multiplier", 1 / std::sqrt(128.0)}});
+  EXPECT_EQ(neutral.attention_scale, defaults("llama").attention_scale);
+  EXPECT_EQ(neutral.embedding_multiplier, defaults("llama").embedding_multiplier);
+  EXPECT_EQ(neutral.residual_multiplier, defaults("llama").residual_multiplier);
+  EXPECT_EQ(neutral.logits_scaling, defaults("llama").logits_scaling);
   expect_refused("granite", {{"logits_scaling", 0}}, {"config.json: logits_scaling", "found 0"});
   expect_refused("granite", {{"residual_multiplier", "x"}}, {"residual_multiplier", "a number"});
 }
@@ -318,7 +323,16 @@ TEST(Gemma3, TakesTheLayoutOfTransformers4) {
   EXPECT_EQ(config.rope.factor, 8.0);
   EXPECT_EQ(config.local_rope->theta, 5e3);
   EXPECT_EQ(config.local_rope->kind, RopeConfig::Kind::standard);
-  EXPECT_EQ(sliding_pattern(defaults("gemma3_text", {{"num_hidden_layers", 6}})), "SSSSSF");
+}
+
+// Five layers see the last four positions and rotate by base 10000; the sixth sees all.
+TEST(Gemma3, SlidesInFiveOfSixLayers) {
+  const ModelConfig config =
+      defaults("gemma3_text", {{"num_hidden_layers", 6}, {"sliding_window", 4}});
+  EXPECT_EQ(sliding_pattern(config), "SSSSSF");
+  EXPECT_EQ(config.sliding_window, 4);
+  EXPECT_EQ(config.rope.theta, 1e6);
+  EXPECT_EQ(config.local_rope->theta, 1e4);
 }
 
 // The config.json of Gemma 3 4B: the text model's config states only what is not the default.

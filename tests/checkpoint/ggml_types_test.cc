@@ -20,12 +20,13 @@ std::string from_hex(const std::string& hex) {
   return bytes;
 }
 
-// tests/data/ggml/blocks.json: random blocks of every type, the second one with a tiny negative
-// scale, and their values as the Python package `gguf` 0.19.0 (gguf.quants.dequantize) gives them.
+// tests/data/ggml/blocks.json: random blocks of every type, the second one with a tiny (and, where
+// the type has a sign for it, negative) scale, and their values as the Python package `gguf` 0.19.0
+// (gguf.quants.dequantize) gives them.
 TEST(GgmlTypes, EveryTypeWidensToTheBitsOfTheReference) {
   const auto golden =
       nlohmann::json::parse(testing::read_bytes(LATHE_TEST_DATA "/ggml/blocks.json"));
-  ASSERT_EQ(golden["types"].size(), 11u);
+  ASSERT_EQ(golden["types"].size(), 16u);
   for (const auto& item : golden["types"]) {
     SCOPED_TRACE(item["name"].get<std::string>());
     const GgmlType* type = find_ggml_type(item["id"].get<uint32_t>());
@@ -46,10 +47,9 @@ TEST(GgmlTypes, EveryTypeWidensToTheBitsOfTheReference) {
 }
 
 TEST(GgmlTypes, NamesTypesThatAreNotRead) {
-  EXPECT_EQ(find_ggml_type(10), nullptr);
-  EXPECT_EQ(ggml_type_name(10), "Q2_K");
-  EXPECT_EQ(ggml_type_name(23), "IQ4_XS");
-  EXPECT_EQ(ggml_type_name(39), "MXFP4");
+  EXPECT_EQ(find_ggml_type(16), nullptr);
+  EXPECT_EQ(ggml_type_name(16), "IQ2_XXS");
+  EXPECT_EQ(ggml_type_name(34), "TQ1_0");
   EXPECT_EQ(ggml_type_name(4), "type 4");
   EXPECT_EQ(ggml_type_name(4000000000u), "type 4000000000");
 }

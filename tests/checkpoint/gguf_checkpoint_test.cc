@@ -27,6 +27,11 @@ std::vector<float> values_of(const Checkpoint& checkpoint, int tensor) {
   return values;
 }
 
+const GgufFamily& llama() {
+  static const std::string bytes = GgufBuilder().string("general.architecture", "llama").bytes();
+  return gguf_family(Gguf::parse(std::as_bytes(std::span(bytes)), "m.gguf"));
+}
+
 /// The settings of a config as GGUF converters write them.
 void add_config(GgufBuilder& gguf, const ModelConfig& config) {
   const auto number = [](int64_t value) { return static_cast<uint32_t>(value); };
@@ -73,7 +78,7 @@ void add_tensors(GgufBuilder& gguf, const Checkpoint& source) {
     } else if (tensor.name.find(".k_proj.") != std::string::npos) {
       values = interleave_rows(values, config.kv_heads, config.head_dim, width);
     }
-    gguf.f32(gguf_tensor_name(tensor.name), tensor.shape, values);
+    gguf.f32(gguf_tensor_name(tensor.name, llama()), tensor.shape, values);
   }
 }
 
@@ -258,8 +263,8 @@ TEST(GgufCheckpoint, NamesMissingAndMisshapenTensors) {
 
 TEST(GgufCheckpoint, RefusesModelsThatLlamaCannotExpress) {
   SmallModel other;
-  other.gguf = GgufBuilder().string("general.architecture", "qwen2");
-  other.expect_refused({"general.architecture", "\"llama\"", "\"qwen2\""});
+  other.gguf = GgufBuilder().string("general.architecture", "mamba");
+  other.expect_refused({"general.architecture", "expected llama, qwen2", "\"mamba\""});
   other.gguf = GgufBuilder();
   other.expect_refused({"general.architecture", "missing"});
   const auto refuse = [](const auto& add, const std::vector<std::string>& parts) {
@@ -275,10 +280,12 @@ TEST(GgufCheckpoint, RefusesModelsThatLlamaCannotExpress) {
   refuse([](auto& gguf) { gguf.integer("llama.rope.dimension_count", 8); },
          {"llama.rope.dimension_count", "expected 16", "found 8"});
   refuse([](auto& gguf) { gguf.integer("llama.attention.value_length", 8); }, {"value_length"});
+  refuse([](auto& gguf) { gguf.string("llama.rope.scaling.type", "spiral"); },
+         {"llama.rope.scaling.type", "none, linear, yarn or longrope", "spiral"});
   refuse([](auto& gguf) { gguf.string("llama.rope.scaling.type", "yarn"); },
-         {"llama.rope.scaling.type", "yarn"});
+         {"llama.rope.scaling.factor", "missing"});
   refuse([](auto& gguf) { gguf.f32("rope_factors_long.weight", {8}, std::vector<float>(8)); },
-         {"longrope"});
+         {"longrope", "rope_factors_short.weight"});
   refuse([](auto& gguf) { gguf.f32("rope_freqs.weight", {4}, std::vector<float>(4)); },
          {"rope_freqs.weight", "expected [8]", "found [4]"});
   refuse([](auto& gguf) { gguf.f32("rope_freqs.weight", {8}, {1, 3, 2, 5, 8, 8, 8, 8}); },
@@ -294,6 +301,12 @@ TEST(GgufCheckpoint, WarnsAboutSettingsThatNothingReads) {
   EXPECT_THAT(model.open()->warnings(), ::testing::Contains(HasSubstr("llama.novelty")));
 }
 
+TEST(GgufCheckpoint, WarnsAboutTensorsThatNothingReads) {
+  SmallModel model;
+  model.add_weights().gguf.f32("blk.0.attn_q_norm.weight", {16}, std::vector<float>(16));
+  EXPECT_THAT(model.open()->warnings(), ::testing::Contains(HasSubstr("blk.0.attn_q_norm.weight")));
+}
+
 TEST(GgufCheckpoint, HonoursLinearRopeScaling) {
   SmallModel model;
   model.add_weights()
@@ -304,6 +317,23 @@ TEST(GgufCheckpoint, HonoursLinearRopeScaling) {
   SmallModel none;
   none.add_weights().gguf.string("llama.rope.scaling.type", "none");
   EXPECT_EQ(none.open()->config().rope.kind, RopeConfig::Kind::standard);
+}
+
+TEST(GgufCheckpoint, HonoursYarn) {
+  SmallModel model;
+  model.add_weights()
+      .gguf.string("llama.rope.scaling.type", "yarn")
+      .number("llama.rope.scaling.factor", 4.0f)
+      .integer("llama.rope.scaling.original_context_length", 16)
+      .number("llama.rope.scaling.yarn_beta_fast", 24.0f);
+  const RopeConfig rope = model.open()->config().rope;
+  EXPECT_EQ(rope.kind, RopeConfig::Kind::yarn);
+  EXPECT_EQ(rope.factor, 4.0);
+  EXPECT_EQ(rope.original_max_position_embeddings, 16);
+  EXPECT_EQ(rope.beta_fast, 24.0);
+  EXPECT_DOUBLE_EQ(rope.attention_factor, 0.1 * std::log(4.0) + 1.0);
+  model.gguf.number("llama.rope.scaling.yarn_ext_factor", 0.5f);
+  model.expect_refused({"yarn_ext_factor", "expected 1"});
 }
 
 /// The settings that come back from the stored effect of llama3 scaling.
@@ -325,7 +355,7 @@ RopeConfig recovered(const RopeConfig& rope, int64_t head_dim) {
   const std::string bytes = gguf.bytes();
   const auto span = std::as_bytes(std::span(bytes.data(), bytes.size()));
   std::vector<std::string> warnings;
-  auto json = gguf_config(Gguf::parse(span, "m.gguf"), span, warnings);
+  auto json = gguf_config(Gguf::parse(span, "m.gguf"), llama(), warnings);
   return parse_model_config(json, "m.gguf").rope;
 }
 

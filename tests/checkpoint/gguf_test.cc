@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "checkpoint/gguf_builder.h"
 #include "support/expect_error.h"
 #include "support/safetensors_bytes.h"
@@ -84,9 +86,9 @@ TEST(Gguf, PlacesTensorsInHuggingFaceOrderOfDimensions) {
   ASSERT_EQ(gguf.tensors().size(), 2u);
   EXPECT_EQ(gguf.tensors()[0].name, "a");
   EXPECT_EQ(gguf.find_tensor("a")->type->name, "Q8_0");
-  EXPECT_EQ(gguf.find_tensor("a")->size, 68u);
+  EXPECT_EQ(gguf.find_tensor("a")->bytes.size(), 68u);
   EXPECT_EQ(gguf.find_tensor("b")->shape, (Shape{2, 3}));
-  EXPECT_EQ(bytes.compare(gguf.find_tensor("b")->begin, 4, GgufBuilder::raw(1.0f)), 0);
+  EXPECT_EQ(std::memcmp(gguf.find_tensor("b")->bytes.data(), GgufBuilder::raw(1.0f).data(), 4), 0);
   EXPECT_EQ(gguf.find_tensor("none"), nullptr);
 }
 
@@ -139,7 +141,7 @@ TEST(Gguf, RefusesImpossibleTensors) {
   const auto tensor = [](const Shape& shape, uint32_t type, uint64_t offset, size_t size) {
     return GgufBuilder().tensor_at("t", shape, type, offset, std::string(size, 'x')).bytes();
   };
-  expect_refused(tensor({2, 32}, 10, 0, 64), {"m.gguf: t", "Q2_K", "Q8_0 or Q4_K_M"});
+  expect_refused(tensor({2, 32}, 16, 0, 64), {"m.gguf: t", "IQ2_XXS", "Q8_0 or Q4_K_M"});
   expect_refused(tensor({2, 32}, 77, 0, 64), {"m.gguf: t", "type 77"});
   expect_refused(tensor({2, 33}, 8, 0, 96), {"m.gguf: t", "whole blocks of 32", "[2, 33]"});
   expect_refused(tensor({2, 128}, 12, 0, 288), {"whole blocks of 256"});

@@ -191,6 +191,41 @@ TEST(HfFolder, FindsTheTextModelInsideAModelThatAlsoSees) {
   }
 }
 
+// Qwen2's modeling code has biases of q, k and v that no field of its config mentions.
+TEST(HfFolder, Qwen2NeedsTheBiasesOfItsProjections) {
+  Folder folder;
+  folder.config["model_type"] = "qwen2";
+  folder.write();
+  folder.expect_refused({"model.layers.0.self_attn.k_proj.bias", "3 in all"});
+  folder.add("model.layers.0.self_attn.q_proj.bias", {8});
+  folder.add("model.layers.0.self_attn.k_proj.bias", {4});
+  folder.add("model.layers.0.self_attn.v_proj.bias", {4});
+  EXPECT_EQ(folder.open()->tensors().size(), 14u);
+}
+
+TEST(HfFolder, WarnsAboutWeightsThatTheConfigDoesNotMention) {
+  Folder folder;
+  folder.folder.write("tokenizer.json", "{}");
+  folder.add("model.layers.0.self_attn.q_proj.bias", {8});
+  folder.add("model.layers.1.mlp.up_proj.weight", {12, 8});
+  EXPECT_THAT(folder.open()->warnings(),
+              ElementsAre(::testing::AllOf(
+                  HasSubstr("model.layers.0.self_attn.q_proj.bias: the model type llama does not"),
+                  HasSubstr("2 in all"))));
+}
+
+TEST(HfFolder, NamesTheTensorThatTheConfigContradicts) {
+  Folder folder;
+  folder.config["head_dim"] = 6;
+  folder.write();
+  folder.expect_refused(
+      {"model.layers.0.self_attn.k_proj.weight", "expected [6, 8]", "found [4, 8]"});
+  folder.config["model_type"] = "phi3";
+  folder.config.erase("head_dim");
+  folder.write();
+  folder.expect_refused({"model.layers.0.mlp.gate_up_proj.weight", "missing"});
+}
+
 // Tied embeddings: what the config says against what the file has.
 TEST(HfFolder, TiedWithoutAHeadSharesTheEmbedding) {
   Folder folder;

@@ -15,10 +15,10 @@
 
 namespace {
 
-void read_tensors(const lathe::Gguf& gguf, std::span<const std::byte> bytes) {
+void read_tensors(const lathe::Gguf& gguf) {
   for (const lathe::GgufTensor& tensor : gguf.tensors()) {
     std::vector<float> values(static_cast<size_t>(lathe::elements(tensor.shape)));
-    tensor.type->widen(bytes.subspan(tensor.begin, tensor.size).data(), values);
+    tensor.type->widen(tensor.bytes.data(), values);
   }
 }
 
@@ -37,9 +37,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   allow_error([&] {
     const lathe::Gguf gguf = lathe::Gguf::parse(bytes, "input");
     std::vector<std::string> warnings;
-    allow_error([&] { read_tensors(gguf, bytes); });
-    allow_error(
-        [&] { lathe::parse_model_config(lathe::gguf_config(gguf, bytes, warnings), "input"); });
+    allow_error([&] { read_tensors(gguf); });
+    allow_error([&] {
+      const lathe::GgufFamily& family = lathe::gguf_family(gguf);
+      lathe::parse_model_config(lathe::gguf_config(gguf, family, warnings), "input");
+    });
     allow_error([&] { lathe::gguf_text(gguf, warnings); });
   });
   return 0;

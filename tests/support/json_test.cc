@@ -43,6 +43,8 @@ TEST(JsonFields, ReadsWhatIsThereAndTakesNullAsAbsent) {
   EXPECT_EQ(fields.optional_boolean("b"), true);
   EXPECT_EQ(fields.string("s"), "t");
   EXPECT_FALSE(fields.optional_integer("z", 0, 1).has_value());
+  EXPECT_TRUE(fields.is_null("z"));
+  EXPECT_FALSE(fields.is_null("n") || fields.is_null("none"));
   EXPECT_EQ(fields.find("none"), nullptr);
 }
 
@@ -53,6 +55,8 @@ TEST(JsonFields, ReadsListsAndObjects) {
   EXPECT_EQ(fields.list("ids").size(), 3u);
   EXPECT_EQ(fields.object("parts"), json["parts"]);
   expect_error([&] { fields.integers("ids", 0, 2); }, {"f: ids", "from 0 to 2", "found 3"});
+  EXPECT_EQ(fields.numbers("ids", 0.5, 9.0), (std::vector<double>{1.0, 2.0, 3.0}));
+  expect_error([&] { fields.numbers("ids", 1.5, 9.0); }, {"f: ids", "from 1.5", "found 1"});
   expect_error([&] { fields.list("n"); }, {"f: n", "a list", "found 7"});
   expect_error([&] { fields.object("ids"); }, {"f: ids", "an object", "a list of 3"});
   expect_error([&] { fields.list("none"); }, {"f: none", "a list", "nothing"});

@@ -75,7 +75,7 @@ std::string Graph::free_name(Op op) {
   const std::string stem(rule_of(op).stem);
   int& used = names_used_[static_cast<size_t>(op)];
   // torch.export keeps clear of Python's own names: its first pow is pow_1.
-  const bool taken = op == Op::pow || op == Op::slice;
+  const bool taken = op == Op::and_ || op == Op::max || op == Op::pow || op == Op::slice;
   if (used == 0 && taken) used = 1;
   const int number = used++;
   if (number == 0) return stem;

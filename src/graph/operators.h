@@ -50,6 +50,8 @@ const OperatorRule& rule_of(Op op);
 /// Whether an operator's output holds its input's elements and nothing computed from them (`to`
 /// may give them another type).
 bool is_movement(Op op);
+/// The distance between the elements along its dimension that a slice takes.
+int64_t slice_step(const Node& slice);
 /// Null for a name that no operator has.
 const OperatorRule* rule_named(std::string_view name);
 

@@ -15,7 +15,8 @@ void bounded_mask(Graph& graph) {
   for (const NodeId id : order) {
     const Node node = graph.node(id);
     const double lowest = attention_mask_low();
-    if (node.op != Op::where || node.attributes.real("other") >= lowest) continue;
+    if (node.op != Op::where || node.inputs.size() != 2 || node.attributes.real("other") >= lowest)
+      continue;
     const ValueId bounded = graph.insert_before(id, {.op = Op::where,
                                                      .inputs = node.inputs,
                                                      .attributes = {{"other", lowest}},

@@ -62,7 +62,8 @@ bool is_output(const Graph& graph, ValueId value) {
 bool is_mask(const Graph& graph, ValueId value) {
   if (is_attention_mask(graph.value(value).name)) return true;
   const Node* producer = producer_if(graph, value, {Op::where});
-  return producer != nullptr && producer->attributes.real("other") <= attention_mask_low();
+  return producer != nullptr && producer->inputs.size() == 2 &&
+         producer->attributes.real("other") <= attention_mask_low();
 }
 
 std::vector<int64_t> permutation_of(const Graph& graph, const Node& node) {

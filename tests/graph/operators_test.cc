@@ -148,6 +148,72 @@ TEST(Operators, SiluAndRmsNorm) {
               ElementsAre(FloatNear(0.848528f, 1e-5f), FloatNear(2.262742f, 1e-5f)));
 }
 
+TEST(Operators, GeluByItsApproximationAndByTheErrorFunction) {
+  // Values of torch.nn.functional.gelu.
+  EXPECT_THAT(evaluate(R"(graph decode ar=1 cl=1
+                          input %x : f32[3]
+                          %y = aten.gelu(%x) {approximate="tanh"})",
+                       {{-1, 0, 2}}),
+              ElementsAre(FloatNear(-0.158808f, 1e-6f), 0.0f, FloatNear(1.954598f, 1e-6f)));
+  EXPECT_THAT(evaluate(R"(graph decode ar=1 cl=1
+                          input %x : f32[2]
+                          %y = aten.gelu(%x) {approximate="none"})",
+                       {{-1, 2}}),
+              ElementsAre(FloatNear(-0.158655f, 1e-6f), FloatNear(1.954500f, 1e-6f)));
+}
+
+TEST(Operators, SoftcapsDivideAndTakeTheHyperbolicTangent) {
+  EXPECT_THAT(evaluate(R"(graph decode ar=1 cl=1
+                          input %x : f32[2]
+                          %y = aten.div(%x) {other=4})",
+                       {{2, -1}}),
+              ElementsAre(0.5f, -0.25f));
+  EXPECT_THAT(evaluate(R"(graph decode ar=1 cl=1
+                          input %x : f32[2]
+                          %y = aten.tanh(%x))",
+                       {{0.5, -20}}),
+              ElementsAre(FloatNear(0.462117f, 1e-6f), -1.0f));
+}
+
+TEST(Operators, PowersOfANumberAndReciprocals) {
+  EXPECT_THAT(evaluate(R"(graph decode ar=1 cl=1
+                          input %x : f32[2]
+                          %y = aten.pow(%x) {base=100.0})",
+                       {{0.5, 1}}),
+              ElementsAre(FloatEq(10.0f), FloatEq(100.0f)));
+  EXPECT_THAT(evaluate(R"(graph decode ar=1 cl=1
+                          input %x : f32[2]
+                          %y = aten.reciprocal(%x))",
+                       {{4, 0.5}}),
+              ElementsAre(0.25f, 2.0f));
+  EXPECT_THAT(evaluate(R"(graph decode ar=1 cl=1
+                          input %x : f32[3]
+                          %y = aten.max(%x))",
+                       {{4, 7, -8}}),
+              ElementsAre(7.0f));
+}
+
+TEST(Operators, ASliceTakesEveryStepthElement) {
+  EXPECT_THAT(evaluate(R"(graph decode ar=1 cl=1
+                          input %x : f32[2, 4]
+                          %y = aten.slice(%x) {dim=-1, start=1, end=4, step=2})",
+                       {{1, 2, 3, 4, 5, 6, 7, 8}}),
+              ElementsAre(2, 4, 6, 8));
+}
+
+TEST(Operators, ChunksLieBehindEachOther) {
+  EXPECT_THAT(evaluate(R"(graph decode ar=1 cl=1
+                          input %x : f32[2, 4]
+                          %y = aten.chunk(%x) {chunks=2, dim=-1})",
+                       {{1, 2, 3, 4, 5, 6, 7, 8}}),
+              ElementsAre(1, 2, 5, 6, 3, 4, 7, 8));
+  EXPECT_THAT(evaluate(R"(graph decode ar=1 cl=1
+                          input %parts : f32[2, 2, 1]
+                          %y = operator.getitem(%parts) {index=1})",
+                       {{1, 2, 3, 4}}),
+              ElementsAre(3, 4));
+}
+
 TEST(Operators, EmbeddingNeverReadsOutsideItsTable) {
   const Graph graph = parse_graph(R"(graph decode ar=3 cl=3
                                      input %table : f32[2, 2]

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "executors/cpu/values.h"
+#include "graph/operators.h"
 
 namespace lathe {
 
@@ -55,9 +56,12 @@ std::optional<Place> moved_place(const Graph& graph, const Node& node, const Pla
                      [&](int64_t dim) { return input.strides[static_cast<size_t>(dim)]; });
       break;
     }
-    case Op::slice:
-      where.offset += begin[at("dim", from.size())] * node.attributes.integer("start");
+    case Op::slice: {
+      int64_t& stride = begin[at("dim", from.size())];
+      where.offset += stride * node.attributes.integer("start");
+      stride *= slice_step(node);
       break;
+    }
     case Op::select: {
       const auto dim = begin + at("dim", from.size());
       where.offset += *dim * node.attributes.integer("index");

@@ -4,6 +4,7 @@
 
 #include "executors/float/parallel_loop.h"
 #include "executors/reference/strided_copy.h"
+#include "graph/operators.h"
 
 namespace lathe {
 namespace {
@@ -52,9 +53,12 @@ TensorView view_as_output(const Node& node, TensorView view, const Shape& shape)
       view.strides.erase(view.strides.begin() + static_cast<std::ptrdiff_t>(dim));
       break;
     }
-    case Op::slice:
-      move_start(view, dimension(node, "dim", rank), node.attributes.integer("start"));
+    case Op::slice: {
+      const size_t dim = dimension(node, "dim", rank);
+      move_start(view, dim, node.attributes.integer("start"));
+      view.strides[dim] *= slice_step(node);
       break;
+    }
     default:
       std::swap(view.strides[dimension(node, "dim0", rank)],
                 view.strides[dimension(node, "dim1", rank)]);

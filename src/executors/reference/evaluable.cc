@@ -56,6 +56,8 @@ bool is_real(const Value& value) {
   return value.dtype == DType::u16 || value.dtype == DType::u8 || value.dtype == DType::i8;
 }
 
+bool is_condition(const Value& value) { return !value.encoding && value.dtype == DType::boolean; }
+
 bool is_number(const Value& value) {
   return !value.encoding && (value.dtype == DType::i64 || value.dtype == DType::i32);
 }
@@ -70,11 +72,15 @@ class NodeCheck {
     switch (node_.op) {
       case Op::alias:
       case Op::cat:
+      case Op::chunk:
       case Op::copy_:
+      case Op::detach_:
       case Op::dropout:
       case Op::embedding:
       case Op::expand:
+      case Op::getitem:
       case Op::index_copy_:
+      case Op::lift_fresh_copy:
       case Op::permute:
       case Op::reshape:
       case Op::select:
@@ -84,6 +90,7 @@ class NodeCheck {
       case Op::view:
         return check_movement();
       case Op::to:
+      case Op::type_as:
         return require(!has_codes() || input(0).dtype == output().dtype || is_number(input(0)),
                        "codes cannot become another type");
       case Op::arange:
@@ -94,26 +101,37 @@ class NodeCheck {
       case Op::sub:
         return require(all_real() || (all_numbers() && output().dtype == input(0).dtype),
                        kRealsOrIntegers);
+      case Op::max:
+        return require(inputs_real(0) || all_numbers(), kRealsOrIntegers);
+      case Op::new_ones:
+        return require(is_condition(output()), kConditions);
+      case Op::and_:
+        return require(is_condition(input(0)) && is_condition(input(1)) && is_condition(output()),
+                       kConditions);
+      case Op::gt:
       case Op::le:
-        require(output().dtype == DType::boolean && !output().encoding, "gives booleans only");
+        require(is_condition(output()), "gives booleans only");
         return require(inputs_real(0) || all_inputs_numbers(), kRealsOrIntegers);
       case Op::where:
-        require(input(0).dtype == DType::boolean && !input(0).encoding,
-                "the condition is not boolean");
+        require(is_condition(input(0)), "the condition is not boolean");
         return require(inputs_real(1) && is_real(output()), kReals);
       case Op::conv2d:
       case Op::linear:
         return require(is_integer_product(graph_, node_) || all_real(), kReals);
       case Op::zeros:
       case Op::cos:
+      case Op::div:
+      case Op::gelu:
       case Op::mean:
       case Op::neg:
       case Op::pow:
+      case Op::reciprocal:
       case Op::rsqrt:
       case Op::sigmoid:
       case Op::silu:
       case Op::sin:
       case Op::softmax:
+      case Op::tanh:
       case Op::matmul:
       case Op::dequantize:
       case Op::hadamard:
@@ -127,6 +145,7 @@ class NodeCheck {
 
  private:
   static constexpr const char* kReals = "works on f32 or on codes with an encoding";
+  static constexpr const char* kConditions = "works on booleans only";
   static constexpr const char* kRealsOrIntegers =
       "works on f32, on codes with an encoding, or on integers of one type";
 

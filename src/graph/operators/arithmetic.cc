@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "graph/operators/rules.h"
 
@@ -16,21 +17,6 @@ bool nothing(int) { return false; }
 
 std::vector<TensorType> same_type(const Node&, Types inputs) { return {inputs[0]}; }
 
-/// Calls body(T{}) with the arithmetic type of `dtype`.
-template <typename Body>
-void with_number(const Node& node, DType dtype, const Body& body) {
-  switch (dtype) {
-    case DType::f32:
-      return body(float{});
-    case DType::i64:
-      return body(int64_t{});
-    case DType::i32:
-      return body(int32_t{});
-    default:
-      refuse(node, "no arithmetic on this type", "f32, i64 or i32", std::string(name_of(dtype)));
-  }
-}
-
 // --- two operands: tensors that broadcast, or a tensor and the scalar {other}
 
 std::vector<TensorType> infer_binary(const Node& node, Types inputs) {
@@ -39,31 +25,6 @@ std::vector<TensorType> infer_binary(const Node& node, Types inputs) {
     return {inputs[0]};
   }
   return {{inputs[0].dtype, broadcast(node, inputs[0].shape, inputs[1].shape)}};
-}
-
-std::vector<TensorType> infer_compare(const Node& node, Types inputs) {
-  return {{DType::boolean, broadcast(node, inputs[0].shape, inputs[1].shape)}};
-}
-
-template <typename Function>
-void evaluate_binary(const Node& node, Views in, Views out, const Function& function) {
-  with_number(node, in[0].dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const T* a = in[0].as<T>();
-    using R = decltype(function(T{}, T{}));
-    auto* result = out[0].as<R>();
-    if (in.size() == 1) {
-      const T other = static_cast<T>(node.attributes.real("other"));
-      const int64_t count = elements(out[0].shape);
-      for (int64_t i = 0; i < count; ++i) result[i] = function(a[i], other);
-      return;
-    }
-    const T* b = in[1].as<T>();
-    const Shape& shape = out[0].shape;
-    for_each<2>(shape,
-                {broadcast_strides(in[0].shape, shape), broadcast_strides(in[1].shape, shape)},
-                [&](int64_t i, int64_t j) { *result++ = function(a[i], b[j]); });
-  });
 }
 
 void evaluate_add(const Node& node, Views in, Views out) {
@@ -75,8 +36,15 @@ void evaluate_sub(const Node& node, Views in, Views out) {
 void evaluate_mul(const Node& node, Views in, Views out) {
   evaluate_binary(node, in, out, [](auto a, auto b) { return static_cast<decltype(a)>(a * b); });
 }
-void evaluate_le(const Node& node, Views in, Views out) {
-  evaluate_binary(node, in, out, [](auto a, auto b) { return a <= b; });
+void evaluate_div(const Node& node, Views in, Views out) {
+  evaluate_binary(node, in, out, [](auto a, auto b) { return static_cast<decltype(a)>(a / b); });
+}
+
+std::vector<TensorType> infer_div(const Node& node, Types inputs) {
+  if (inputs[0].dtype != DType::f32) {
+    refuse(node, "no division of this type", "f32", std::string(name_of(inputs[0].dtype)));
+  }
+  return infer_binary(node, inputs);
 }
 
 // --- one operand
@@ -107,28 +75,61 @@ void evaluate_sigmoid(const Node&, Views in, Views out) {
 void evaluate_silu(const Node&, Views in, Views out) {
   evaluate_unary(in, out, [](float x) { return x / (1.0f + std::exp(-x)); });
 }
+void evaluate_reciprocal(const Node&, Views in, Views out) {
+  evaluate_unary(in, out, [](float x) { return 1.0f / x; });
+}
+void evaluate_tanh(const Node&, Views in, Views out) {
+  evaluate_unary(in, out, [](float x) { return std::tanh(x); });
+}
+
+// --- pow(x) {exponent}, or {base} for powers of a number
+
 void evaluate_pow(const Node& node, Views in, Views out) {
+  if (node.attributes.has("base")) {
+    const auto base = static_cast<float>(node.attributes.real("base"));
+    return evaluate_unary(in, out, [=](float x) { return std::pow(base, x); });
+  }
   const auto exponent = static_cast<float>(node.attributes.real("exponent"));
   evaluate_unary(in, out,
                  [&](float x) { return exponent == 2.0f ? x * x : std::pow(x, exponent); });
 }
 
-// --- where(condition, value) {other}: value where the condition holds, else the scalar
+// --- gelu(x) {approximate}: x times the normal distribution's integral up to x; "tanh" says by
+//     which formula it is approximated, "none" takes the error function
 
-std::vector<TensorType> infer_where(const Node& node, Types inputs) {
-  if (inputs[0].dtype != DType::boolean) refuse(node, "the condition is not boolean");
-  node.attributes.real("other");
-  return {{inputs[1].dtype, broadcast(node, inputs[0].shape, inputs[1].shape)}};
+std::vector<TensorType> infer_gelu(const Node& node, Types inputs) {
+  const std::string& approximate = node.attributes.text("approximate");
+  if (approximate != "tanh" && approximate != "none") {
+    refuse(node, "no such approximation", "'tanh' or 'none'", approximate);
+  }
+  return {inputs[0]};
 }
 
-void evaluate_where(const Node& node, Views in, Views out) {
-  const auto other = static_cast<float>(node.attributes.real("other"));
-  const Shape& shape = out[0].shape;
-  float* result = out[0].as<float>();
-  for_each<2>(shape, {broadcast_strides(in[0].shape, shape), broadcast_strides(in[1].shape, shape)},
-              [&](int64_t i, int64_t j) {
-                *result++ = in[0].as<uint8_t>()[i] != 0 ? in[1].as<float>()[j] : other;
-              });
+void evaluate_gelu(const Node& node, Views in, Views out) {
+  if (node.attributes.text("approximate") == "none") {
+    constexpr float kRoot = 1.0f / std::numbers::sqrt2_v<float>;
+    return evaluate_unary(in, out, [](float x) { return x * 0.5f * (1.0f + std::erf(x * kRoot)); });
+  }
+  constexpr float kScale =
+      std::numbers::sqrt2_v<float> * std::numbers::inv_sqrtpi_v<float>;  // sqrt(2 / pi)
+  evaluate_unary(in, out, [](float x) {
+    return 0.5f * x * (1.0f + std::tanh(kScale * (x + 0.044715f * x * x * x)));
+  });
+}
+
+// --- max: the largest of all elements, as a scalar
+
+std::vector<TensorType> infer_max(const Node& node, Types inputs) {
+  if (elements(inputs[0].shape) == 0) refuse(node, "there are no elements");
+  return {{inputs[0].dtype, {}}};
+}
+
+void evaluate_max(const Node& node, Views in, Views out) {
+  with_number(node, in[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T* x = in[0].as<T>();
+    *out[0].as<T>() = *std::max_element(x, x + elements(in[0].shape));
+  });
 }
 
 // --- reductions along the last dimension
@@ -295,11 +296,15 @@ const OperatorRule kRules[] = {
     {Op::add, "aten.add", "add", 1, 2, kOwn, nothing, infer_binary, evaluate_add},
     {Op::add_, "aten.add_", "add_", 1, 2, EncodingRule::none, nothing, infer_binary, evaluate_add},
     {Op::cos, "aten.cos", "cos", 1, 1, kOwn, nothing, same_type, evaluate_cos},
-    {Op::le, "aten.le", "le", 2, 2, EncodingRule::none, nothing, infer_compare, evaluate_le},
+    {Op::div, "aten.div", "div", 1, 2, kOwn, nothing, infer_div, evaluate_div},
+    {Op::gelu, "aten.gelu", "gelu", 1, 1, kOwn, nothing, infer_gelu, evaluate_gelu},
+    {Op::max, "aten.max", "max", 1, 1, EncodingRule::none, nothing, infer_max, evaluate_max},
     {Op::mean, "aten.mean", "mean", 1, 1, kOwn, nothing, infer_mean, evaluate_mean},
     {Op::mul, "aten.mul", "mul", 1, 2, kOwn, nothing, infer_binary, evaluate_mul},
     {Op::neg, "aten.neg", "neg", 1, 1, kOwn, nothing, same_type, evaluate_neg},
     {Op::pow, "aten.pow", "pow", 1, 1, kOwn, nothing, same_type, evaluate_pow},
+    {Op::reciprocal, "aten.reciprocal", "reciprocal", 1, 1, kOwn, nothing, same_type,
+     evaluate_reciprocal},
     {Op::rsqrt, "aten.rsqrt", "rsqrt", 1, 1, kOwn, nothing, same_type, evaluate_rsqrt},
     {Op::sigmoid, "aten.sigmoid", "sigmoid", 1, 1, EncodingRule::unit, nothing, same_type,
      evaluate_sigmoid},
@@ -308,7 +313,7 @@ const OperatorRule kRules[] = {
     {Op::softmax, "aten.softmax", "softmax", 1, 1, EncodingRule::unit, nothing, infer_softmax,
      evaluate_softmax},
     {Op::sub, "aten.sub", "sub", 1, 2, kOwn, nothing, infer_binary, evaluate_sub},
-    {Op::where, "aten.where", "where", 2, 2, kOwn, nothing, infer_where, evaluate_where},
+    {Op::tanh, "aten.tanh", "tanh", 1, 1, kOwn, nothing, same_type, evaluate_tanh},
     {Op::dequantize, "lathe.dequantize", "dequantize", 1, 1, EncodingRule::none, nothing,
      infer_dequantize, evaluate_requantize},
     {Op::hadamard, "lathe.hadamard", "hadamard", 1, 1, kOwn, nothing, infer_hadamard,

@@ -73,6 +73,44 @@ void evaluate_cat(const Node& node, Views in, Views out) {
   }
 }
 
+// --- chunk {chunks, dim}: the parts of a list, held by one tensor along a first dimension of its
+// own;
+//     getitem {index}: one of them
+
+std::vector<TensorType> infer_chunk(const Node& node, Types inputs) {
+  TensorType type = inputs[0];
+  const size_t dim = dimension(node, "dim", type.shape.size());
+  const int64_t chunks = node.attributes.integer("chunks");
+  if (chunks < 1 || type.shape[dim] % chunks != 0) {
+    refuse(node, "the parts are not of one size", {}, to_string(inputs[0].shape));
+  }
+  type.shape[dim] /= chunks;
+  type.shape.insert(type.shape.begin(), chunks);
+  return {type};
+}
+
+void evaluate_chunk(const Node& node, Views in, Views out) {
+  Shape strides = dense_strides(in[0].shape);
+  const size_t dim = dimension(node, "dim", strides.size());
+  strides.insert(strides.begin(), strides[dim] * out[0].shape[dim + 1]);
+  copy_strided(in[0], strides, 0, out[0]);
+}
+
+std::vector<TensorType> infer_getitem(const Node& node, Types inputs) {
+  const int64_t index = node.attributes.integer("index");
+  if (inputs[0].shape.empty() || index < 0 || index >= inputs[0].shape[0]) {
+    refuse(node, "index out of range", to_string(inputs[0].shape), std::to_string(index));
+  }
+  TensorType type = inputs[0];
+  type.shape.erase(type.shape.begin());
+  return {type};
+}
+
+void evaluate_getitem(const Node& node, Views in, Views out) {
+  const int64_t start = elements(out[0].shape) * node.attributes.integer("index");
+  copy_strided(in[0], dense_strides(out[0].shape), start, out[0]);
+}
+
 // --- copy_(self, source): the value that self has afterwards, which is source.
 
 void evaluate_copy(const Node&, Views in, Views out) { copy_dense(in[1], out[0]); }
@@ -212,7 +250,7 @@ std::vector<TensorType> infer_reshape(const Node& node, Types inputs) {
   return {type};
 }
 
-// --- select {dim, index}, slice {dim, start, end, step}
+// --- select {dim, index}, slice {dim, start, end}, which may have a {step}
 
 std::vector<TensorType> infer_select(const Node& node, Types inputs) {
   const size_t dim = dimension(node, "dim", inputs[0].shape.size());
@@ -243,20 +281,29 @@ std::vector<TensorType> infer_slice(const Node& node, Types inputs) {
     refuse(node, "the range is empty or outside", to_string(inputs[0].shape),
            std::to_string(start) + ":" + std::to_string(end));
   }
-  type.shape[dim] = end - start;
+  const int64_t step = slice_step(node);
+  if (step < 1) refuse(node, "the step is not positive", {}, std::to_string(step));
+  type.shape[dim] = (end - start + step - 1) / step;
   return {type};
 }
 
 void evaluate_slice(const Node& node, Views in, Views out) {
   const size_t dim = dimension(node, "dim", in[0].shape.size());
-  const Shape strides = dense_strides(in[0].shape);
-  copy_strided(in[0], strides, strides[dim] * node.attributes.integer("start"), out[0]);
+  Shape strides = dense_strides(in[0].shape);
+  const int64_t start = strides[dim] * node.attributes.integer("start");
+  strides[dim] *= slice_step(node);
+  copy_strided(in[0], strides, start, out[0]);
 }
 
-// --- to {dtype}: an element type change, exact for the integers and booleans that graphs hold
+// --- to {dtype}, type_as(x, like): an element type change, exact for the integers and booleans
+// that graphs hold
 
 std::vector<TensorType> infer_to(const Node& node, Types inputs) {
   return {{dtype_from_name(node.attributes.text("dtype"), "aten.to"), inputs[0].shape}};
+}
+
+std::vector<TensorType> infer_type_as(const Node&, Types inputs) {
+  return {{inputs[1].dtype, inputs[0].shape}};
 }
 
 double number_at(const TensorView& view, int64_t i) {
@@ -325,13 +372,19 @@ constexpr auto kNone = EncodingRule::none;
 const OperatorRule kRules[] = {
     {Op::alias, "aten.alias", "alias", 1, 1, kMoves, only_first, same_type, copy_input},
     {Op::cat, "aten.cat", "cat", 1, -1, kMoves, every, infer_cat, evaluate_cat},
+    {Op::chunk, "aten.chunk", "chunk", 1, 1, kMoves, only_first, infer_chunk, evaluate_chunk},
     {Op::copy_, "aten.copy_", "copy_", 2, 2, kNone, only_first, same_type, evaluate_copy},
+    {Op::detach_, "aten.detach_", "detach_", 1, 1, kMoves, only_first, same_type, copy_input},
     {Op::dropout, "aten.dropout", "dropout", 1, 1, kMoves, only_first, same_type, copy_input},
     {Op::embedding, "aten.embedding", "embedding", 2, 2, kMoves, only_first, infer_embedding,
      evaluate_embedding},
     {Op::expand, "aten.expand", "expand", 1, 1, kMoves, only_first, infer_expand, evaluate_expand},
+    {Op::getitem, "operator.getitem", "getitem", 1, 1, kMoves, only_first, infer_getitem,
+     evaluate_getitem},
     {Op::index_copy_, "aten.index_copy_", "index_copy_", 3, 3, kMoves, first_and_source,
      infer_index_copy, evaluate_index_copy},
+    {Op::lift_fresh_copy, "aten.lift_fresh_copy", "lift_fresh_copy", 1, 1, kMoves, only_first,
+     same_type, copy_input},
     {Op::permute, "aten.permute", "permute", 1, 1, kMoves, only_first, infer_permute,
      evaluate_permute},
     {Op::reshape, "aten.reshape", "reshape", 1, 1, kMoves, only_first, infer_reshape, copy_input},
@@ -340,6 +393,7 @@ const OperatorRule kRules[] = {
     {Op::to, "aten.to", "to", 1, 1, kMoves, only_first, infer_to, evaluate_to},
     {Op::transpose, "aten.transpose", "transpose", 1, 1, kMoves, only_first, infer_transpose,
      evaluate_transpose},
+    {Op::type_as, "aten.type_as", "type_as", 2, 2, kMoves, only_first, infer_type_as, evaluate_to},
     {Op::unsqueeze, "aten.unsqueeze", "unsqueeze", 1, 1, kMoves, only_first, infer_unsqueeze,
      copy_input},
     {Op::view, "aten.view", "view", 1, 1, kMoves, only_first, infer_reshape, copy_input},

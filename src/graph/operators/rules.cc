@@ -53,8 +53,8 @@ namespace {
 const std::vector<OperatorRule>& table() {
   static const std::vector<OperatorRule> rules_by_op = [] {
     std::vector<OperatorRule> all(kOpCount);
-    for (const auto group :
-         {rules::movement(), rules::making(), rules::arithmetic(), rules::products()}) {
+    for (const auto group : {rules::movement(), rules::making(), rules::arithmetic(),
+                             rules::logic(), rules::products()}) {
       for (const OperatorRule& rule : group) all[static_cast<size_t>(rule.op)] = rule;
     }
     return all;
@@ -68,6 +68,10 @@ const OperatorRule& rule_of(Op op) { return table()[static_cast<size_t>(op)]; }
 
 bool is_movement(Op op) {
   return op == Op::copy_ || rule_of(op).encoding == EncodingRule::moves_codes;
+}
+
+int64_t slice_step(const Node& slice) {
+  return slice.attributes.has("step") ? slice.attributes.integer("step") : 1;
 }
 
 const OperatorRule* rule_named(std::string_view name) {

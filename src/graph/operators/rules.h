@@ -18,6 +18,7 @@ namespace lathe::rules {
 std::span<const OperatorRule> movement();
 std::span<const OperatorRule> making();
 std::span<const OperatorRule> arithmetic();
+std::span<const OperatorRule> logic();
 std::span<const OperatorRule> products();
 
 /// Throws Error "<operator>: <what>: expected ..., found ...".
@@ -51,6 +52,45 @@ void for_each(const Shape& shape, const std::array<Shape, N>& strides, const Vis
       index[d] = 0;
     }
   }
+}
+
+/// Calls body(T{}) with the arithmetic type of `dtype`.
+template <typename Body>
+void with_number(const Node& node, DType dtype, const Body& body) {
+  switch (dtype) {
+    case DType::f32:
+      return body(float{});
+    case DType::i64:
+      return body(int64_t{});
+    case DType::i32:
+      return body(int32_t{});
+    default:
+      refuse(node, "no arithmetic on this type", "f32, i64 or i32", std::string(name_of(dtype)));
+  }
+}
+
+/// function(a, b) for every element of two tensors that broadcast, or of a tensor and the scalar
+/// {other}.
+template <typename Function>
+void evaluate_binary(const Node& node, std::span<const TensorView> in,
+                     std::span<const TensorView> out, const Function& function) {
+  with_number(node, in[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T* a = in[0].as<T>();
+    using R = decltype(function(T{}, T{}));
+    auto* result = out[0].as<R>();
+    if (in.size() == 1) {
+      const T other = static_cast<T>(node.attributes.real("other"));
+      const int64_t count = elements(out[0].shape);
+      for (int64_t i = 0; i < count; ++i) result[i] = function(a[i], other);
+      return;
+    }
+    const T* b = in[1].as<T>();
+    const Shape& shape = out[0].shape;
+    for_each<2>(shape,
+                {broadcast_strides(in[0].shape, shape), broadcast_strides(in[1].shape, shape)},
+                [&](int64_t i, int64_t j) { *result++ = function(a[i], b[j]); });
+  });
 }
 
 }  // namespace lathe::rules

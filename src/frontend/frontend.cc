@@ -15,10 +15,23 @@ namespace {
 struct Family {
   std::string_view model_type;
   Graph (*hf)(std::shared_ptr<const Checkpoint>, const GraphShape&);
-  Graph (*static_form)(std::shared_ptr<const Checkpoint>, const GraphShape&, const StaticForm&);
+  /// Null: there is none yet.
+  Graph (*static_form)(std::shared_ptr<const Checkpoint>, const GraphShape&,
+                       const StaticForm&) = nullptr;
 };
 
-constexpr std::array kFamilies{Family{"llama", hf::build_llama, static_form::build_llama}};
+constexpr std::array kFamilies{Family{"llama", hf::build_llama, static_form::build_llama},
+                               Family{"mistral", hf::build_llama},
+                               Family{"qwen2", hf::build_llama, static_form::build_llama},
+                               Family{"smollm3", hf::build_llama},
+                               Family{"qwen3", hf::build_qwen3},
+                               Family{"granite", hf::build_granite},
+                               Family{"olmo2", hf::build_olmo2},
+                               Family{"gemma", hf::build_gemma},
+                               Family{"gemma2", hf::build_gemma2},
+                               Family{"gemma3_text", hf::build_gemma3},
+                               Family{"phi3", hf::build_phi3},
+                               Family{"glm", hf::build_glm}};
 
 const Family& family_of(const Checkpoint& checkpoint) {
   const std::string& type = checkpoint.config().model_type;
@@ -38,6 +51,9 @@ Graph build_hf_graph(std::shared_ptr<const Checkpoint> checkpoint, const GraphSh
 Graph build_static_graph(std::shared_ptr<const Checkpoint> checkpoint, const GraphShape& shape,
                          const StaticForm& form) {
   const Family& family = family_of(*checkpoint);
+  if (family.static_form == nullptr) {
+    fail({.what = "this model type has no static form", .found = checkpoint->config().model_type});
+  }
   return family.static_form(std::move(checkpoint), shape, form);
 }
 

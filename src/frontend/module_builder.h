@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -9,6 +11,9 @@
 #include "graph/graph.h"
 
 namespace lathe {
+
+/// The end of a slice that goes as far as there is something.
+inline constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();
 
 /// Appends nodes to a graph with the path of the Hugging Face module that is being written, and
 /// gives access to the checkpoint's weights under that path.

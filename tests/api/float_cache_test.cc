@@ -185,7 +185,8 @@ TEST(FloatRope, TablesAreThoseOfTheModelingCode) {
     testing::report_figure("largest_difference_" + function, difference);
   }
   const ModelConfig& config = checkpoint->config();
-  EXPECT_LE(max_difference(rope_inverse_frequencies(config.rope, config.head_dim),
+  EXPECT_LE(max_difference(rope_inverse_frequencies(config.rope, config.head_dim,
+                                                    config.max_position_embeddings),
                            golden.floats("rope.inv_freq")),
             kRounding);
 }

@@ -25,8 +25,11 @@ constexpr int64_t kHeadDim = 64;
 
 /// Llama 3.2: theta 500,000 and frequencies scaled for 128k positions.
 std::vector<float> frequencies() {
-  const RopeConfig rope{RopeConfig::Kind::llama3, 500000.0, 32.0, 1.0, 4.0, 8192};
-  return rope_inverse_frequencies(rope, kHeadDim);
+  const RopeConfig rope{.kind = RopeConfig::Kind::llama3,
+                        .theta = 500000.0,
+                        .factor = 32.0,
+                        .original_max_position_embeddings = 8192};
+  return rope_inverse_frequencies(rope, kHeadDim, kPositions);
 }
 
 /// The rotation as Hugging Face's code traces it, of one head at every position.

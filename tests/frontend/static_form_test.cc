@@ -203,7 +203,7 @@ TEST(StaticForm, ATiedHeadHasTheDataOfTheEmbedding) {
 TEST(StaticForm, RopeTablesHoldTheFirstHalvesOfCosAndSin) {
   const auto source = checkpoint();
   const Graph graph = build(source);
-  const std::vector<float> frequencies = rope_inverse_frequencies(source->config().rope, 4);
+  const std::vector<float> frequencies = rope_inverse_frequencies(source->config().rope, 4, 8);
   std::vector<float> cos(16);  // [8, 2]
   std::vector<float> sin(16);
   graph.value(graph.find("model.rotary_emb.cos_table")).constant->floats->read(0, 16, cos.data());

@@ -30,7 +30,9 @@ Graph build_llama(std::shared_ptr<const Checkpoint> checkpoint, const GraphShape
       const ModuleBuilder::Scope scope(b, "embed_tokens");
       hidden = b.apply(Op::embedding, {b.parameter("weight"), call.tokens});
     }
-    rotary_embedding(b, call, rope_inverse_frequencies(config.rope, config.head_dim), 1.0);
+    rotary_embedding(b, call,
+                     rope_inverse_frequencies(config.rope, config.rotary_dim, shape.context),
+                     config.rope.attention_factor);
     for (int64_t layer = 0; layer < config.layers; ++layer) {
       hidden = decoder_layer(b, call, static_cast<size_t>(layer), hidden);
     }

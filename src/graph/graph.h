@@ -121,6 +121,7 @@ class Graph {
   void replace_uses(ValueId from, ValueId to, NodeId except = kNone);
   /// Many at once, in one sweep: first of each pair becomes second, which another pair may name.
   void replace_uses(const std::vector<std::pair<ValueId, ValueId>>& replacements);
+  void set_window(int64_t window) { window_ = window; }
   void set_inputs(NodeId node, std::vector<ValueId> inputs);
   /// As set_inputs, and the outputs take the shapes that follow. Their readers are the caller's
   /// business. Throws Error where the operator's rule refuses.

@@ -15,11 +15,13 @@
 //   %matmul = aten.matmul(%q, %reshape)
 //   output k_new_0 = %transpose
 //
-// Values likewise, not transposed.
+// Values likewise, not transposed. Caches of layers whose mask is cut off by a window shorter than
+// CL have S = min(W, CL - AR) slots instead of CL - AR.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +39,7 @@ struct CacheUpdate {
   ValueId fresh = kNone;     // [1, Hkv, AR, D]
   NodeId reshape = kNone;    // end of repeat_kv; kNone without grouped heads
   NodeId transpose = kNone;  // keys only
+  int64_t window = 0;        // keys only: how far back the mask lets see; 0: to the beginning
 };
 
 class StaticCache {
@@ -48,6 +51,7 @@ class StaticCache {
     if (updates.empty()) return;
     replace_ids();
     replace_masks();
+    set_window(updates);
     std::vector<GraphOutput> outputs;
     for (const GraphOutput& output : graph_.outputs()) {
       if (producer_if(graph_, output.value, {Op::index_copy_}) == nullptr)
@@ -98,7 +102,49 @@ class StaticCache {
     }
     const Node* product = only_user(end, Op::matmul);
     if (product == nullptr || product->inputs[1] != end) refuse(update);
+    if (found.transpose != kNone) found.window = window_behind(product->output());
     return found;
+  }
+
+  /// The window of the mask that is added to scores on the way to their softmax.
+  int64_t window_behind(ValueId scores) const {
+    while (users_[static_cast<size_t>(scores)].size() == 1) {
+      const Node& reader = graph_.node(users_[static_cast<size_t>(scores)].front());
+      if (reader.op == Op::add && reader.inputs.size() == 2) {
+        const int64_t window = window_of(reader.inputs[reader.inputs[0] == scores ? 1 : 0]);
+        return window < graph_.context() ? window : 0;
+      }
+      scores = reader.output();
+    }
+    return 0;
+  }
+
+  /// W of a condition that holds key > query - W among others; 0 where there is none.
+  int64_t window_of(ValueId condition) const {
+    const Node* node =
+        producer_if(graph_, condition, {Op::where, Op::expand, Op::and_, Op::to, Op::gt});
+    if (node == nullptr) return 0;
+    if (node->op == Op::gt) {
+      const Node* begin =
+          node->inputs.size() == 2 ? producer_if(graph_, node->inputs[1], {Op::sub}) : nullptr;
+      return begin == nullptr ? 0 : begin->attributes.integer("other");
+    }
+    for (const ValueId input : node->inputs) {
+      if (const int64_t window = window_of(input); window > 0) return window;
+    }
+    return 0;
+  }
+
+  void set_window(const std::vector<CacheUpdate>& updates) {
+    for (const CacheUpdate& update : updates) {
+      if (update.window == 0 || update.window == graph_.window()) continue;
+      if (graph_.window() != 0) {
+        fail({.what = "layers have windows of several sizes",
+              .where = "pass custom_static_cache",
+              .found = fmt::format("{} and {}", graph_.window(), update.window)});
+      }
+      graph_.set_window(update.window);
+    }
   }
 
   [[noreturn]] void refuse(const Node& update) const {
@@ -123,7 +169,7 @@ class StaticCache {
 
   /// The operand of the add before each softmax that does not come from a product.
   void replace_masks() {
-    ValueId mask_input = kNone;
+    std::map<ValueId, ValueId> inputs;  // what a computed mask is replaced by
     const std::vector<NodeId> order = graph_.order();
     for (const NodeId id : order) {
       const Node& softmax = graph_.node(id);
@@ -132,23 +178,38 @@ class StaticCache {
       if (masked == nullptr || masked->inputs.size() != 2) continue;
       const bool first_is_score =
           producer_if(graph_, masked->inputs[0], {Op::mul, Op::matmul}) != nullptr;
-      const ValueId mask = masked->inputs[first_is_score ? 1 : 0];
-      if (mask == mask_input) continue;
-      if (mask_input == kNone) {
-        mask_input = graph_.add_input("attention_mask", DType::f32,
-                                      {1, 1, graph_.tokens_per_call(), graph_.context()});
-      }
-      graph_.replace_uses(mask, mask_input);
+      inputs.emplace(masked->inputs[first_is_score ? 1 : 0], kNone);
+    }
+    const int64_t tokens = graph_.tokens_per_call();
+    const ValueId all =
+        graph_.add_input("attention_mask", DType::f32, {1, 1, tokens, graph_.context()});
+    // Graphs of all roles have the same ids, whether or not their context is longer than a window.
+    ValueId near = kNone;
+    for (const auto& [mask, input] : inputs) {
+      const int64_t window = window_of(mask);
+      if (window == 0 || near != kNone) continue;
+      const int64_t slots = std::min(window, graph_.context() - tokens);
+      near = graph_.add_input("window_attention_mask", DType::f32, {1, 1, tokens, slots + tokens});
+    }
+    for (const auto& [mask, input] : inputs) {
+      const int64_t window = window_of(mask);
+      graph_.replace_uses(mask, window > 0 && window < graph_.context() ? near : all);
     }
   }
 
   void add_inputs(const std::vector<CacheUpdate>& updates) {
-    const int64_t past = graph_.context() - graph_.tokens_per_call();
+    std::vector<int64_t> slots;  // by layer
+    for (const CacheUpdate& update : updates) {
+      if (update.transpose == kNone) continue;
+      const int64_t past = graph_.context() - graph_.tokens_per_call();
+      slots.push_back(update.window == 0 ? past : std::min(update.window, past));
+    }
     for (const bool keys : {true, false}) {
-      int layer = 0;
+      size_t layer = 0;
       for (const CacheUpdate& update : updates) {
         if ((update.transpose != kNone) != keys) continue;
         const Shape& fresh = graph_.value(update.fresh).shape;  // [1, Hkv, AR, D]
+        const int64_t past = slots.at(layer);
         const Shape shape =
             keys ? Shape{1, fresh[1], fresh[3], past} : Shape{1, fresh[1], past, fresh[3]};
         std::vector<ValueId>& caches = keys ? key_caches_ : value_caches_;
@@ -195,7 +256,8 @@ class StaticCache {
 
   void order_inputs() {
     std::vector<ValueId> order;
-    for (const std::string_view name : {"tokens", "attention_mask", "position"}) {
+    for (const std::string_view name :
+         {"tokens", "attention_mask", "window_attention_mask", "position"}) {
       for (const ValueId id : graph_.inputs()) {
         if (graph_.value(id).name == name) order.push_back(id);
       }

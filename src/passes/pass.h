@@ -33,8 +33,16 @@ struct Pass {
 // --- from the graph as it was traced to the static float graph
 
 /// Drops what changes nothing: alias, dropout, a type change to the same type, a product with 1, a
-/// reshape or expand to the same shape, and in-place copies (replaced by what is copied).
+/// reshape, expand or slice to the same shape, a concatenation with nothing, and in-place copies
+/// (replaced by what is copied).
 void remove_redundancy(Graph& graph);
+
+/// What is computed from constants alone becomes a constant, and a constant of one number an
+/// attribute.
+void fold_constants(Graph& graph);
+
+/// linear(x, W) that is only read in slices -> one linear for each, with its rows of W.
+void split_projections(Graph& graph);
 
 /// A mask computed in the graph is as low as the fixed encoding of masks goes, -255, where it was
 /// the lowest float.
@@ -62,7 +70,9 @@ void canonicalize_rope(Graph& graph);
 /// Whole caches updated by index_copy_ -> caches as inputs that only give back the new pair:
 /// k_cache_i [1, Hkv, D, CL - AR] (keys transposed), v_cache_i [1, Hkv, CL - AR, D], concatenated
 /// with the new keys and values; outputs k_new_i [1, Hkv, D, AR] and v_new_i [1, Hkv, AR, D]. The
-/// mask becomes the input `attention_mask` [1, 1, AR, CL], the ids `tokens` i32 [1, AR].
+/// mask becomes the input `attention_mask` [1, 1, AR, CL], the ids `tokens` i32 [1, AR]. A layer
+/// whose mask reaches back less than CL has caches of S = min(W, CL - AR) slots under the input
+/// `window_attention_mask` [1, 1, AR, S + AR], W positions of window.
 void custom_static_cache(Graph& graph);
 
 /// Rotates queries and keys of every attention by the same orthogonal matrix after RoPE (R3): their

@@ -26,6 +26,8 @@ struct Step {
 
 constexpr Step kHfBuild[] = {
     {{"remove_redundancy", plain<remove_redundancy>}},
+    {{"fold_constants", plain<fold_constants>}},
+    {{"split_projections", plain<split_projections>}},
     {{"recompose_rms_norm", plain<recompose_rms_norm>}},
     {{"recompose_silu", plain<recompose_silu>}, Target::cpu},
     {{"precomputed_rope", plain<precomputed_rope>}},
@@ -67,6 +69,7 @@ constexpr Step kStaticBuild[] = {
 
 constexpr Step kMainlineBuild[] = {
     {{"remove_redundancy", plain<remove_redundancy>}},
+    {{"fold_constants", plain<fold_constants>}},
     {{"bounded_mask", plain<bounded_mask>}},
     {{"dead_code", plain<dead_code>}},
 };

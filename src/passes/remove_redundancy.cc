@@ -8,6 +8,17 @@
 namespace lathe {
 namespace {
 
+/// The one part of a concatenation that is not empty, or kNone.
+ValueId only_part(const Graph& graph, const Node& cat) {
+  ValueId found = kNone;
+  for (const ValueId part : cat.inputs) {
+    if (elements(graph.value(part).shape) == 0) continue;
+    if (found != kNone) return kNone;
+    found = part;
+  }
+  return found;
+}
+
 /// The input that a node gives on unchanged, or kNone where it does something.
 ValueId passed_through(const Graph& graph, const Node& node) {
   const auto same_type = [&] {
@@ -17,14 +28,20 @@ ValueId passed_through(const Graph& graph, const Node& node) {
   };
   switch (node.op) {
     case Op::alias:
+    case Op::detach_:
     case Op::dropout:
+    case Op::lift_fresh_copy:
       return node.inputs[0];
+    case Op::cat:
+      return only_part(graph, node);
     case Op::copy_:
       return node.inputs[1];
     case Op::to:
     case Op::view:
     case Op::reshape:
     case Op::expand:
+    case Op::slice:
+    case Op::type_as:
       return same_type() ? node.inputs[0] : kNone;
     case Op::mul:
       return node.inputs.size() == 1 && node.attributes.real("other") == 1.0 ? node.inputs[0]

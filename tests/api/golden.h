@@ -19,6 +19,7 @@ class Golden {
  public:
   explicit Golden(const std::filesystem::path& path) : file_(SafetensorsFile::open(path)) {}
 
+  bool has(const std::string& name) const { return file_.find(name) != nullptr; }
   std::vector<float> floats(const std::string& name) const;
   std::vector<int64_t> ids(const std::string& name) const;
   const Shape& shape(const std::string& name) const { return file_.get(name).shape; }

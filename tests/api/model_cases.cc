@@ -1,5 +1,8 @@
 #include "api/model_cases.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "api/golden.h"
 
 namespace lathe::testing {
@@ -11,6 +14,21 @@ ModelCase embedded_model() {
 ModelCase tiny_llama() {
   const std::filesystem::path folder = test_data() / "tiny" / "llama";
   return {"tiny_llama", folder, folder / "golden.safetensors", 2};
+}
+
+std::vector<ModelCase> tiny_models() {
+  std::vector<ModelCase> models;
+  for (const auto& entry : std::filesystem::directory_iterator(test_data() / "tiny")) {
+    const std::filesystem::path golden = entry.path() / "golden.safetensors";
+    if (!std::filesystem::exists(golden)) continue;
+    ModelCase model{"tiny_" + entry.path().filename().string(), entry.path(), golden};
+    const Golden values(golden);
+    while (values.has(of_prompt(model.prompts, "input_ids"))) ++model.prompts;
+    models.push_back(std::move(model));
+  }
+  std::sort(models.begin(), models.end(),
+            [](const ModelCase& a, const ModelCase& b) { return a.name < b.name; });
+  return models;
 }
 
 std::string of_prompt(int prompt, const std::string& tensor) {

@@ -24,6 +24,10 @@ ModelCase embedded_model();
 /// tests/data/tiny/llama: random weights with outliers, llama3 rope scaling, float32.
 ModelCase tiny_llama();
 
+/// Every folder of tests/data/tiny that has golden values: a family each, random weights with
+/// outliers.
+std::vector<ModelCase> tiny_models();
+
 /// For names of parameterized tests.
 inline std::ostream& operator<<(std::ostream& out, const ModelCase& model) {
   return out << model.name;

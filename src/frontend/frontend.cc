@@ -1,5 +1,7 @@
 #include "frontend/frontend.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string_view>
 #include <utility>
@@ -53,6 +55,17 @@ Graph build_static_graph(std::shared_ptr<const Checkpoint> checkpoint, const Gra
   const Family& family = family_of(*checkpoint);
   if (family.static_form == nullptr) {
     fail({.what = "this model type has no static form", .found = checkpoint->config().model_type});
+  }
+  const ModelConfig& config = checkpoint->config();
+  if (config.hidden_act != Activation::silu) {
+    fail({.what = "the static form has no other activation than silu",
+          .where = "config.json: hidden_act"});
+  }
+  if (config.sliding_window > 0 && config.sliding_window < shape.context) {
+    fail({.what = "the static form has no sliding windows",
+          .where = "config.json: sliding_window",
+          .expected = fmt::format("0, or at least the context of {}", shape.context),
+          .found = fmt::format("{}", config.sliding_window)});
   }
   return family.static_form(std::move(checkpoint), shape, form);
 }

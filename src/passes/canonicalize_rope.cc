@@ -119,8 +119,8 @@ class HalfSplit {
   }
 
   /// Half the rows of a table, [1, 1, AR, D / 2], made once for all that read it.
-  ValueId half_rows(const Node& rows) {
-    const Node picked = *graph_.producer(rows.inputs[0]);
+  ValueId half_rows(NodeId rows) {
+    const Node picked = *graph_.producer(graph_.node(rows).inputs[0]);
     const auto found = half_rows_.find(picked.inputs[0]);
     if (found != half_rows_.end()) return found->second;
     const Value table = graph_.value(picked.inputs[0]);
@@ -140,8 +140,11 @@ class HalfSplit {
   }
 
   void rewrite(NodeId id, const Rope& rope) {
-    const ValueId cos = half_rows(*rope.cos);
-    const ValueId sin = half_rows(*rope.sin);
+    // New nodes move the others: by id from here on.
+    const NodeId cos_rows = rope.cos->id;
+    const NodeId sin_rows = rope.sin->id;
+    const ValueId cos = half_rows(cos_rows);
+    const ValueId sin = half_rows(sin_rows);
     const std::string module = graph_.node(id).module;
     const int64_t width = graph_.value(rope.x).shape.back();
     const auto insert = [&](Op op, std::vector<ValueId> inputs, Attributes attributes = {}) {

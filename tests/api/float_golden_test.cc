@@ -117,6 +117,8 @@ TEST_P(FloatLayers, GreedyTokensOfWholeSequences) {
   FloatModel model(open_source(which.source), kThreads);
   const auto vocab = static_cast<size_t>(model.vocab());
   for (int prompt = 0; prompt < which.prompts; ++prompt) {
+    // A prompt that is there for its length has logits only.
+    if (!golden.has(of_prompt(prompt, "greedy_ids"))) continue;
     std::vector<int64_t> ids = golden.ids(of_prompt(prompt, "input_ids"));
     const size_t length = ids.size();
     const std::vector<int64_t> expected = golden.ids(of_prompt(prompt, "greedy_ids"));

@@ -152,12 +152,12 @@ TEST(Operators, GeluByItsApproximationAndByTheErrorFunction) {
   // Values of torch.nn.functional.gelu.
   EXPECT_THAT(evaluate(R"(graph decode ar=1 cl=1
                           input %x : f32[3]
-                          %y = aten.gelu(%x) {approximate="tanh"})",
+                          %y = aten.gelu(%x) {approximate=tanh})",
                        {{-1, 0, 2}}),
               ElementsAre(FloatNear(-0.158808f, 1e-6f), 0.0f, FloatNear(1.954598f, 1e-6f)));
   EXPECT_THAT(evaluate(R"(graph decode ar=1 cl=1
                           input %x : f32[2]
-                          %y = aten.gelu(%x) {approximate="none"})",
+                          %y = aten.gelu(%x) {approximate=none})",
                        {{-1, 2}}),
               ElementsAre(FloatNear(-0.158655f, 1e-6f), FloatNear(1.954500f, 1e-6f)));
 }

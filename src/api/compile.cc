@@ -97,16 +97,6 @@ Sizes choose_sizes(const ModelConfig& config, const CompileOptions& options, con
           .expected = "at most " + std::to_string(limit),
           .found = std::to_string(sizes.context)});
   }
-  // Whole caches, as hf_mainline has them, are masked by position.
-  if (options.variant == "hf" && config.sliding_window > 0 &&
-      config.sliding_window < sizes.context) {
-    fail({.what = "layers with a sliding window cannot be compiled yet where it is shorter than "
-                  "the context",
-          .where = "config.json: sliding_window",
-          .expected = "at least the context of " + std::to_string(sizes.context),
-          .found = std::to_string(config.sliding_window),
-          .advice = "lower --context"});
-  }
   sizes.prefill =
       options.prefill.value_or(std::min(recipe.prefill.value_or(kDefaultPrefill), sizes.context));
   if (sizes.prefill > sizes.context) {

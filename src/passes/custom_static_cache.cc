@@ -73,6 +73,7 @@ class StaticCache {
     outputs.insert(outputs.end(), fresh_values.begin(), fresh_values.end());
     graph_.set_outputs(std::move(outputs));
     graph_.remove_dead();
+    if (slides_) infer_shapes();
     order_inputs();
   }
 
@@ -189,6 +190,7 @@ class StaticCache {
       const int64_t window = window_of(mask);
       if (window == 0 || near != kNone) continue;
       const int64_t slots = std::min(window, graph_.context() - tokens);
+      slides_ = true;
       near = graph_.add_input("window_attention_mask", DType::f32, {1, 1, tokens, slots + tokens});
     }
     for (const auto& [mask, input] : inputs) {
@@ -231,16 +233,25 @@ class StaticCache {
     const ValueId fresh = insert(Op::transpose, {update.fresh}, swap_last);  // [1, Hkv, D, AR]
     ValueId keys = insert(Op::cat, {key_caches_[static_cast<size_t>(layer)], fresh},
                           {{"dim", int64_t{3}}});  // [1, Hkv, D, CL]
-    if (update.reshape != kNone) {
-      const Shape all = graph_.value(keys).shape;
-      const int64_t heads = graph_.value(graph_.node(update.reshape).output()).shape[1];
-      const Shape grouped{1, all[1], heads / all[1], all[2], all[3]};
-      keys = insert(Op::unsqueeze, {keys}, {{"dim", int64_t{2}}});
-      keys = insert(Op::expand, {keys}, {{"sizes", grouped}});
-      keys = insert(Op::reshape, {keys}, {{"sizes", Shape{1, heads, all[2], all[3]}}});
-    }
+    if (update.reshape != kNone) keys = for_every_head(update, keys, update.transpose);
     graph_.replace_uses(graph_.node(update.transpose).output(), keys);
     return fresh;
+  }
+
+  /// [1, Hkv, a, b] -> [1, H, a, b], by new nodes before `where`.
+  ValueId for_every_head(const CacheUpdate& update, ValueId pairs, NodeId where) {
+    const std::string module = graph_.node(update.update).module;
+    const auto insert = [&](Op op, ValueId input, Attributes attributes) {
+      return graph_.insert_before(
+          where,
+          {.op = op, .inputs = {input}, .attributes = std::move(attributes), .module = module});
+    };
+    const Shape all = graph_.value(pairs).shape;
+    const int64_t heads = graph_.value(graph_.node(update.reshape).output()).shape[1];
+    const Shape grouped{1, all[1], heads / all[1], all[2], all[3]};
+    const ValueId parted = insert(Op::unsqueeze, pairs, {{"dim", int64_t{2}}});
+    const ValueId expanded = insert(Op::expand, parted, {{"sizes", grouped}});
+    return insert(Op::reshape, expanded, {{"sizes", Shape{1, heads, all[2], all[3]}}});
   }
 
   ValueId rewrite_values(const CacheUpdate& update, int layer) {
@@ -250,8 +261,20 @@ class StaticCache {
                         .inputs = {value_caches_[static_cast<size_t>(layer)], update.fresh},
                         .attributes = {{"dim", int64_t{2}}},
                         .module = node.module});  // [1, Hkv, CL, D]
-    graph_.replace_uses(node.output(), values);
+    if (slides_ && update.reshape != kNone) {
+      const ValueId whole = graph_.node(update.reshape).output();
+      graph_.replace_uses(whole, for_every_head(update, values, update.update));
+    } else {
+      graph_.replace_uses(node.output(), values);
+    }
     return update.fresh;
+  }
+
+  /// Rings are shorter than the caches that they take the place of, and so are the scores.
+  void infer_shapes() {
+    for (const NodeId id : graph_.order()) {
+      graph_.set_inputs_and_shapes(id, graph_.node(id).inputs);
+    }
   }
 
   void order_inputs() {
@@ -274,6 +297,7 @@ class StaticCache {
   std::vector<std::vector<NodeId>> users_;
   std::vector<ValueId> key_caches_;
   std::vector<ValueId> value_caches_;
+  bool slides_ = false;  // some layer has a window, be it longer than the context
 };
 
 }  // namespace

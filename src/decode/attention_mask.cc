@@ -3,7 +3,7 @@
 namespace lathe {
 
 AttentionMask::AttentionMask(const GraphIo& io)
-    : codes_(io.mask, io.tokens_per_call, io.context, "attention_mask") {
+    : codes_(io.mask.value(), io.tokens_per_call, io.context, "attention_mask") {
   const int64_t first_new = io.cache_slots();
   for (int64_t row = 0; row < io.tokens_per_call; ++row) {
     codes_.attend(row, first_new, first_new + row + 1);

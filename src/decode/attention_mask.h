@@ -12,7 +12,7 @@ namespace lathe {
 /// tokens up to itself, columns [CL - AR, CL - AR + i].
 class AttentionMask {
  public:
-  /// The mask for an empty past. Throws Error where the encoding cannot hide a token.
+  /// The mask for an empty past; `io` has one. Throws Error where the encoding cannot hide a token.
   explicit AttentionMask(const GraphIo& io);
 
   /// Makes the mask one for `past` tokens in the cache, 0 <= past <= CL - AR. Writes only the

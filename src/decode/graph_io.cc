@@ -62,13 +62,12 @@ class Reader {
     io.ids = token_input("tokens", DType::i32, {1, tokens});
     io.positions = token_input("position", DType::i32, {1, tokens});
 
-    const IoTensor& mask = input("attention_mask");
-    check_shape(mask, {1, 1, tokens, io.context});
-    io.mask = format_of(mask);
+    if (io.window == 0 || contract_.find_input("attention_mask") != nullptr) {
+      io.mask = read_mask("attention_mask", {1, 1, tokens, io.context});
+    }
     if (io.window > 0) {
-      const IoTensor& window_mask = input("window_attention_mask");
-      check_shape(window_mask, {1, 1, tokens, io.window_slots() + tokens});
-      io.window_mask = format_of(window_mask);
+      io.window_mask =
+          read_mask("window_attention_mask", {1, 1, tokens, io.window_slots() + tokens});
     }
 
     io.has_cache_inputs = io.cache_slots() > 0 || contract_.find_input("k_cache_0") != nullptr;
@@ -88,6 +87,12 @@ class Reader {
       io.layers.push_back({read_whole(io, layer, ".keys"), read_whole(io, layer, ".values")});
     }
     if (io.layers.empty()) missing("output", whole_cache_output(0) + ".keys");
+  }
+
+  ValueFormat read_mask(const std::string& name, const Shape& shape) {
+    const IoTensor& mask = input(name);
+    check_shape(mask, shape);
+    return format_of(mask);
   }
 
   CacheFormat read_whole(const GraphIo& io, size_t layer, const std::string& kind) {

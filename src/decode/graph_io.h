@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,9 +61,10 @@ struct GraphIo {
   int64_t vocab = 0;
   CacheStyle cache_style = CacheStyle::pairs;
   TokenInput ids;
-  TokenInput positions;     ///< of the type of the ids
-  ValueFormat mask;         ///< style `pairs`
-  ValueFormat window_mask;  ///< style `pairs`, where there is a window
+  TokenInput positions;  ///< of the type of the ids
+  // Style `pairs`:
+  std::optional<ValueFormat> mask;         ///< nothing where all layers slide
+  std::optional<ValueFormat> window_mask;  ///< where there is a window
   ValueFormat logits;
   std::vector<LayerFormat> layers;
   /// Style `pairs`: slots of each layer's cache input, CL - AR, or in a sliding layer

@@ -9,10 +9,12 @@ PairGraph::PairGraph(std::unique_ptr<Session> session, const GraphIo& io, PairCa
     : BoundGraph(std::move(session), io),
       cache_(cache),
       stride_(PairCache::stride_for(this->session(), io)),
-      mask_(io),
       new_pairs_(io) {
-  this->session().bind("attention_mask", mask_.view());
-  if (io.window > 0) {
+  if (io.mask) {
+    mask_.emplace(io);
+    this->session().bind("attention_mask", mask_->view());
+  }
+  if (io.window_mask) {
     window_mask_.emplace(io);
     this->session().bind("window_attention_mask", window_mask_->view());
   }

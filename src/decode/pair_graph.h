@@ -20,15 +20,15 @@ class PairGraph final : public BoundGraph {
   int64_t past() const override { return cache_.length(); }
   void prepare() override {
     cache_.arrange(stride_);
-    mask_.set_past(past());
+    if (mask_) mask_->set_past(past());
     if (window_mask_) window_mask_->set_past(past());
   }
   void keep(int64_t count) noexcept override { cache_.append(new_pairs_, count); }
 
   PairCache& cache_;
   int64_t stride_;
-  AttentionMask mask_;
-  std::optional<WindowMask> window_mask_;  // where the graph has a window
+  std::optional<AttentionMask> mask_;      // where not all layers slide
+  std::optional<WindowMask> window_mask_;  // where some do
   NewPairs new_pairs_;
 };
 

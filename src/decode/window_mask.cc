@@ -7,7 +7,7 @@ namespace lathe {
 WindowMask::WindowMask(const GraphIo& io)
     : window_(io.window),
       slots_(io.window_slots()),
-      codes_(io.window_mask, io.tokens_per_call, slots_ + io.tokens_per_call,
+      codes_(io.window_mask.value(), io.tokens_per_call, slots_ + io.tokens_per_call,
              "window_attention_mask") {
   for (int64_t row = 0; row < io.tokens_per_call; ++row) {
     codes_.attend(row, slots_ + std::max<int64_t>(0, row - window_ + 1), slots_ + row + 1);

@@ -13,7 +13,7 @@ namespace lathe {
 /// position p attends those at j where p - W < j <= p.
 class WindowMask {
  public:
-  /// The mask for an empty past. Throws Error where the encoding cannot hide a token.
+  /// The mask for an empty past; `io` has one. Throws Error where the encoding cannot hide a token.
   explicit WindowMask(const GraphIo& io);
 
   /// Makes the mask one for `past` tokens before the call, 0 <= past <= CL - AR.

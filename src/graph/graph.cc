@@ -211,8 +211,6 @@ void Graph::remove_dead(const std::vector<std::string>& keep) {
   std::reverse(alive.begin(), alive.end());
   order_ = std::move(alive);
   std::erase_if(inputs_, [&](ValueId id) {
-    // Where all layers slide, nobody reads the mask that every graph of the contract has.
-    if (window_ > 0 && value(id).name == "attention_mask") return false;
     return !needed[static_cast<size_t>(id)] &&
            std::find(keep.begin(), keep.end(), value(id).name) == keep.end();
   });

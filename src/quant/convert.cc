@@ -112,16 +112,8 @@ class Converter {
 
   Graph run() {
     graph_.continue_names_of(source_);
-    const std::vector<std::vector<NodeId>> users = source_.users();
     for (const ValueId id : source_.inputs()) {
       const Value& input = source_.value(id);
-      // The runner gives a mask that no layer reads, where all of them slide, in its codes too.
-      if (is_attention_mask(input.name) && users[static_cast<size_t>(id)].empty()) {
-        const ValueId mask = graph_.add_input(input.name, DType::u16, input.shape);
-        graph_.set_value_type(mask, DType::u16, attention_mask_encoding());
-        set(id, mask);
-        continue;
-      }
       set(id, behind_codes(id, graph_.add_input(input.name, input.dtype, input.shape), {}));
     }
     for (const NodeId id : source_.order()) convert_node(source_.node(id));

@@ -151,6 +151,17 @@ TEST(GraphIo, ASlidingLayerHasTheSlotsOfItsWindow) {
   EXPECT_EQ(read_graph_io(model.contract(4)).slots, (std::vector<int64_t>{12, 12}));
 }
 
+TEST(GraphIo, WhereAllLayersSlideThereIsNoOtherMask) {
+  test::FakeModel model;
+  model.window = 6;
+  IoContract contract = model.contract(4);
+  EXPECT_TRUE(read_graph_io(contract).mask);
+  std::erase_if(contract.inputs,
+                [](const IoTensor& tensor) { return tensor.name == "attention_mask"; });
+  EXPECT_FALSE(read_graph_io(contract).mask);
+  EXPECT_TRUE(read_graph_io(contract).window_mask);
+}
+
 TEST(GraphIo, NamesWhatIsWrongWithAWindow) {
   EXPECT_THAT(complaint([](IoContract& io) { io.window = 16; }),
               HasSubstr("prefill graph: window is out of range: expected 0 to 15, found 16"));

@@ -2,6 +2,8 @@
 //   roofline                       the limits alone
 //   roofline smol.lathe            and the speeds of a model as shares of them
 //   roofline --no-speeds --json MODEL...   its limits in tokens a second, for who measures himself
+//   roofline --read 1 --json       bytes a second read of memory just now, for who measures in
+//   turns
 
 #include <fmt/format.h>
 
@@ -32,6 +34,7 @@ struct Arguments {
   int64_t generate = 64;
   int repetitions = 5;
   int threads = 0;
+  double read_for = 0.0;  ///< seconds; 0: everything is measured
   bool no_speeds = false;
   bool json = false;
 };
@@ -41,6 +44,7 @@ struct Line {
   std::string measure;
   std::string bound;               ///< what sets the limit
   double limit = 0.0;              ///< tokens a second; 0: not known
+  double bytes = 0.0;              ///< read for a token, where that is the bound
   std::optional<Spread> measured;  ///< tokens a second
 };
 
@@ -74,7 +78,7 @@ std::vector<Line> lines_of(const Arguments& arguments, const MachineLimits& limi
   };
   std::vector<Line> lines;
   for (const int64_t prompt : arguments.prompts) {
-    Line line{fmt::format("prompt {}", prompt), "multiply-adds", 0.0, measured(prompt, 0, 0)};
+    Line line{fmt::format("prompt {}", prompt), "multiply-adds", 0.0, 0.0, measured(prompt, 0, 0)};
     if (products != nullptr) {
       line.limit = static_cast<double>(prompt) * products->from_registers.all /
                    demand.prompt_products(prompt);
@@ -82,9 +86,9 @@ std::vector<Line> lines_of(const Arguments& arguments, const MachineLimits& limi
     lines.push_back(std::move(line));
   }
   for (const int64_t depth : arguments.depths) {
+    const double bytes = demand.token_bytes(depth);
     lines.push_back({fmt::format("decode at depth {}", depth), "reading",
-                     limits.read_bytes.all / demand.token_bytes(depth),
-                     measured(0, depth, arguments.generate)});
+                     limits.read_bytes.all / bytes, bytes, measured(0, depth, arguments.generate)});
   }
   return lines;
 }
@@ -107,6 +111,7 @@ nlohmann::ordered_json to_json(const MachineLimits& limits) {
 nlohmann::ordered_json to_json(const Line& line) {
   nlohmann::ordered_json json{
       {"measure", line.measure}, {"bound", line.bound}, {"limit_tokens_per_s", line.limit}};
+  if (line.bytes > 0.0) json["bytes_per_token"] = line.bytes;
   if (line.measured) {
     json["tokens_per_s"] = {{"median", line.measured->median},
                             {"min", line.measured->min},
@@ -147,8 +152,22 @@ void print(const std::filesystem::path& path, const std::vector<Line>& lines) {
   }
 }
 
+void print_read_rate(int threads, const Arguments& arguments) {
+  ThreadPool pool(threads);
+  const double rate = sustained_read_rate(pool, arguments.read_for);
+  if (arguments.json) {
+    std::cout << nlohmann::ordered_json{{"read_bytes_per_s", rate}}.dump(2) << '\n';
+  } else {
+    std::cout << fmt::format("{:.1f} GB/s read by {} threads\n", rate / 1e9, threads);
+  }
+}
+
 void run(const Arguments& arguments) {
   const int threads = thread_count(arguments.threads);
+  if (arguments.read_for > 0.0) {
+    print_read_rate(threads, arguments);
+    return;
+  }
   nlohmann::ordered_json models = nlohmann::ordered_json::array();
   MachineLimits limits;
   {
@@ -193,6 +212,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 10000));
   app.add_option("--threads", arguments.threads, "Threads (default: one for each physical core)")
       ->check(CLI::Range(1, 1024));
+  app.add_option("--read", arguments.read_for, "Only read memory, for this many seconds")
+      ->check(CLI::Range(0.01, 3600.0));
   app.add_flag("--no-speeds", arguments.no_speeds, "Measure the machine alone, no model");
   app.add_flag("--json", arguments.json, "Print one JSON object");
   CLI11_PARSE(app, argc, argv);

@@ -4,10 +4,16 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
+#include <memory>
 #include <memory>
 #include <new>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "eval/speed.h"
+#include "executors/cpu/kernels/kernels.h"
 #include "limits/loops.h"
 
 namespace lathe::bench {
@@ -42,15 +48,17 @@ double best_rate(double amount, const Work& work) {
 /// A place for results, so that they are needed.
 std::atomic<int32_t> g_sink{0};
 
+void read_once(ThreadPool& pool, const Loops& loops, const uint8_t* memory, int64_t ahead) {
+  pool.split(kStreamBytes, 4096, [&](int64_t begin, int64_t end) {
+    g_sink += loops.read(memory + begin, end - begin, ahead);
+  });
+}
+
 double read_rate(ThreadPool& pool, const Loops& loops, const uint8_t* memory) {
   double best = 0.0;
   for (const int64_t ahead : kPrefetchDistances) {
-    const auto read = [&] {
-      pool.split(kStreamBytes, 4096, [&](int64_t begin, int64_t end) {
-        g_sink += loops.read(memory + begin, end - begin, ahead);
-      });
-    };
-    best = std::max(best, best_rate(static_cast<double>(kStreamBytes), read));
+    best = std::max(best, best_rate(static_cast<double>(kStreamBytes),
+                                    [&] { read_once(pool, loops, memory, ahead); }));
   }
   return best;
 }
@@ -89,6 +97,26 @@ MachineLimits measure_limits(ThreadPool& pool) {
     read.all = std::max(read.all, read_rate(pool, *loops, memory.get()));
   }
   return limits;
+}
+
+double sustained_read_rate(ThreadPool& pool, double duration) {
+  const std::optional<Loops> loops = loops_for(select_kernels().isa);
+  if (!loops) return 0.0;
+  const auto memory = filled(kStreamBytes);
+  std::vector<double> rates[std::size(kPrefetchDistances)];
+  for (double passed = 0.0; passed < duration;) {
+    for (size_t i = 0; i < std::size(rates); ++i) {
+      const double time =
+          seconds([&] { read_once(pool, *loops, memory.get(), kPrefetchDistances[i]); });
+      rates[i].push_back(static_cast<double>(kStreamBytes) / time);
+      passed += time;
+    }
+  }
+  double best = 0.0;
+  for (std::vector<double>& of_distance : rates) {
+    best = std::max(best, spread(std::move(of_distance)).median);
+  }
+  return best;
 }
 
 }  // namespace lathe::bench

@@ -34,4 +34,10 @@ struct MachineLimits {
 /// the machine does can only make it slower.
 MachineLimits measure_limits(ThreadPool& pool);
 
+/// Bytes a second that the whole team reads of memory, over at least `duration` seconds: the median
+/// of many passes at the best prefetch distance. Not a limit but what there is just now, for who
+/// measures in turns with it: on a shared machine that changes by the second. 0: no loops for this
+/// processor.
+double sustained_read_rate(ThreadPool& pool, double duration);
+
 }  // namespace lathe::bench

@@ -33,6 +33,11 @@ def limits(models, threads):
                      ",".join(map(str, PROMPTS)), "-d", ",".join(map(str, DEPTHS)), *models])
 
 
+def read_rate(threads):
+    """Bytes a second that all threads read of memory just now."""
+    return run_json([ROOFLINE, "--json", "--read", "1", "--threads", threads])["read_bytes_per_s"]
+
+
 class Lathe:
     name = "Lathe"
 

@@ -25,9 +25,10 @@ def head(run):
         f"{date.day} {date:%B %Y}, {run['processor']}, {run['threads']} threads; {versions}.",
         f"Tokens per second, median of {run['pairs']} turns (lowest to highest); a ratio is Lathe's "
         "speed over the other's in the same turn.",
-        f"The limit of decode is reading: {read['all_threads'] / GIGA:.1f} GB/s "
-        f"({read['one_thread'] / GIGA:.1f} with one thread) for the weights and the filled part of "
-        "the cache.",
+        "The limit of decode is reading the weights and the filled part of the cache. What memory "
+        "gives is measured in the same turn by the same threads, a plain read of one second (the "
+        f"most that was seen before all turns: {read['all_threads'] / GIGA:.1f} GB/s, "
+        f"{read['one_thread'] / GIGA:.1f} with one thread).",
     ]
     for products in limits["byte_products_per_s"]:
         if products["isa"] == run["isa"]:
@@ -40,7 +41,13 @@ def head(run):
     return "\n".join(lines + [f"{note}." for note in run["notes"]])
 
 
-def share(speeds, limit):
+def share(speeds, measure):
+    """Of the limit: within each turn for decode, whose limit is measured in turns too."""
+    if measure["read_bytes_per_s"]:
+        shares = [100 * measure["bytes_per_token"] * speed / rate
+                  for speed, rate in zip(speeds, measure["read_bytes_per_s"]) if rate]
+        return f"{spread(shares, 0)} %" if shares else ""
+    limit = measure["limit_tokens_per_s"]
     return f"{100 * statistics.median(speeds) / limit:.0f} %" if limit else ""
 
 
@@ -60,7 +67,7 @@ def table(entry):
     for measure in entry["measures"]:
         speeds = measure["tokens_per_s"]
         cells = [measure["name"], spread(speeds[ours], 1),
-                 share(speeds[ours], measure["limit_tokens_per_s"])]
+                 share(speeds[ours], measure)]
         for peer in peers:
             ratios = [mine / other for mine, other in zip(speeds[ours], speeds[peer])]
             cells += [spread(speeds[peer], 1), spread(ratios, 2)]

@@ -64,12 +64,15 @@ class Recognizer {
     const bool is_last = axis.axis + 1 == rank;
     switch (node.op) {
       case Op::add:
+      case Op::div:
+      case Op::gelu:
       case Op::mul:
       case Op::neg:
       case Op::requantize:
       case Op::sigmoid:
       case Op::silu:
       case Op::sub:
+      case Op::tanh:
       case Op::where:
         return type_operands(node, axis);
       case Op::masked_softmax:

@@ -118,6 +118,7 @@ void replace_weight(Graph& graph, NodeId node, size_t input,
   const Value old = graph.value(inputs[input]);
   auto constant = std::make_shared<Constant>();
   constant->name = graph.node(node).module + "." + what;
+  if (old.constant->name.starts_with(constant->name)) constant->name = old.constant->name;
   constant->floats = std::move(floats);
   constant->byte_count = old.constant->byte_count;
   const std::string name = constant->name;

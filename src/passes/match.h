@@ -56,7 +56,8 @@ std::optional<std::vector<NodeId>> projections_reading(const Graph& graph, const
 Shape matrix_shape(const Graph& graph, ValueId weight);
 
 /// Gives input `input` of a node a constant of its own with the same shape and other numbers, named
-/// after the node's module and `what`: a weight that two nodes share may change in two ways.
+/// after the node's module and `what`: a weight that two nodes share may change in two ways. One
+/// that bears this name already, or is a part of what bore it, keeps its own.
 void replace_weight(Graph& graph, NodeId node, size_t input,
                     std::shared_ptr<const FloatSource> floats, const char* what);
 

@@ -20,11 +20,14 @@ namespace {
 bool is_elementwise(Op op) {
   switch (op) {
     case Op::add:
+    case Op::div:
+    case Op::gelu:
     case Op::mul:
     case Op::neg:
     case Op::sigmoid:
     case Op::silu:
     case Op::sub:
+    case Op::tanh:
       return true;
     default:
       return false;

@@ -2,13 +2,23 @@
 #include "executors/cpu/patterns.h"
 
 namespace lathe {
+namespace {
+
+/// The node behind `value` where it is an activation that a product can be gated with.
+const Node* activation_behind(const Graph& graph, ValueId value) {
+  if (const Node* silu = given_by(graph, value, Op::silu)) return silu;
+  const Node* gelu = given_by(graph, value, Op::gelu);
+  return gelu != nullptr && gelu->attributes.text("approximate") == "tanh" ? gelu : nullptr;
+}
+
+}  // namespace
 
 std::optional<GatedPattern> match_gated(const Graph& graph, const Node& last, const Users& users) {
   if (last.op != Op::mul || last.inputs.size() != 2) return std::nullopt;
-  const Node* silu = given_by(graph, last.inputs[0], Op::silu);
-  if (silu == nullptr) return std::nullopt;
-  GatedPattern found{
-      {silu->id, last.id}, silu->inputs[0], silu->output(), last.inputs[1], last.output()};
+  const Node* activation = activation_behind(graph, last.inputs[0]);
+  if (activation == nullptr) return std::nullopt;
+  GatedPattern found{{activation->id, last.id}, activation->op, activation->inputs[0],
+                     activation->output(),      last.inputs[1], last.output()};
   if (!all_u16(graph, {found.gate, found.activated, found.up, found.result}) ||
       graph.value(found.gate).shape != graph.value(found.up).shape ||
       !closed(graph, found.covered, {found.gate, found.up}, users)) {

@@ -77,9 +77,10 @@ struct SplitRopePattern {
 std::optional<SplitRopePattern> match_split_rope(const Graph& graph, const Node& last,
                                                  const std::vector<std::vector<NodeId>>& users);
 
-/// silu(gate) * up
+/// f(gate) * up, where f is silu, or gelu as tanh approximates it
 struct GatedPattern {
   std::vector<NodeId> covered;
+  Op activation = Op::silu;
   ValueId gate = kNone;
   ValueId activated = kNone;
   ValueId up = kNone;

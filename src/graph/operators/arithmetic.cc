@@ -41,8 +41,9 @@ void evaluate_div(const Node& node, Views in, Views out) {
 }
 
 std::vector<TensorType> infer_div(const Node& node, Types inputs) {
-  if (inputs[0].dtype != DType::f32) {
-    refuse(node, "no division of this type", "f32", std::string(name_of(inputs[0].dtype)));
+  const DType type = inputs[0].dtype;
+  if (type == DType::i64 || type == DType::i32 || type == DType::boolean) {
+    refuse(node, "no division of this type", "f32 or codes", std::string(name_of(type)));
   }
   return infer_binary(node, inputs);
 }

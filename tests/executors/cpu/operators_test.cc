@@ -84,6 +84,28 @@ TEST(CpuOperators, Silu) {
   expect_as_reference(graph, kOneCode);
 }
 
+TEST(CpuOperators, Gelu) {
+  CodeGraph graph = one_node("aten.gelu(%w) {approximate=tanh} : u16[2, 5, 24]<0.0003, 1000>",
+                             "input %w : u16[2, 5, 24]<0.0005, 30000>\n");
+  expect_as_reference(graph, kOneCode);
+  EXPECT_THAT(step_names(graph.graph()), ElementsAre("copy", "gelu"));
+}
+
+TEST(CpuOperators, Tanh) {
+  CodeGraph graph = one_node("aten.tanh(%w) : u16[2, 5, 24]<0.00003, 32768>",
+                             "input %w : u16[2, 5, 24]<0.0005, 30000>\n");
+  expect_as_reference(graph, kOneCode);
+  EXPECT_THAT(step_names(graph.graph()), ElementsAre("copy", "tanh"));
+}
+
+TEST(CpuOperators, DivByAScalar) {
+  for (const char* scalar : {"8.0", "-50.0", "0.3", "1e30"}) {
+    CodeGraph graph = one_node(std::string("aten.div(%x) {other=") + scalar + "}");
+    expect_as_reference(graph, kEqual);
+    EXPECT_THAT(step_names(graph.graph()), ElementsAre("copy", "div"));
+  }
+}
+
 TEST(CpuOperators, Sigmoid) {
   CodeGraph graph = one_node("aten.sigmoid(%w)", "input %w : u16[2, 5, 24]<0.0005, 30000>\n");
   expect_as_reference(graph, kOneCode);

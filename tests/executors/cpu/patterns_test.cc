@@ -264,6 +264,14 @@ TEST(GatedPattern, IsOneStep) {
                     "aten.mul(%s, %g) : u16[1, 5, 30]<0.006, 1000>"));
 }
 
+TEST(GatedPattern, ByGelu) {
+  const auto gelu = [](const std::string& approximate) {
+    return with(kGated, "aten.silu(%g)", "aten.gelu(%g) {approximate=" + approximate + "}");
+  };
+  expect_steps(gelu("tanh"), "gelu_mul", true, kOneCode);
+  expect_steps(gelu("none"), "gelu_mul", false, kOneCode);
+}
+
 TEST(GatedPattern, TheProductMayBeGivenAndRead) {
   expect_gated(kGated + "%z = aten.neg(%y)\noutput z = %z\noutput again = %y\n");
 }

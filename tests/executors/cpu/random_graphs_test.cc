@@ -193,7 +193,7 @@ class RandomGraph {
 
   void compute(ValueId x) {
     const bool rows = rank(x) > 0;
-    switch (below(15)) {
+    switch (below(18)) {
       case 0:
         append(Op::add, {x, partner(x)}, {}, random_encoding(), true);
         return;
@@ -245,6 +245,16 @@ class RandomGraph {
           append(Op::conv2d, {x, weight({1 + below(40), value(x).shape[1], 1, 1})}, {},
                  random_encoding(), true);
         }
+        return;
+      case 14:
+        append(Op::div, {x}, {{"other", static_cast<double>(below(100)) / 16.0 - 3.03}},
+               random_encoding(), true);
+        return;
+      case 15:
+        append(Op::gelu, {x}, {{"approximate", std::string("tanh")}}, random_encoding(), false);
+        return;
+      case 16:
+        append(Op::tanh, {x}, {}, random_encoding(), false);
         return;
       default: {
         if (rank(x) < 2) return;

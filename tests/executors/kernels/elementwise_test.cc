@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <numbers>
 #include <numeric>
 
 #include "executors/kernels/kernel_test.h"
@@ -73,6 +75,10 @@ TEST_P(ElementwiseTest, ScalarsAndNegOfEveryCode) {
     kernels().add_scalar(x.data(), -0.37f, y.data(), 65536, from, kEven);
     EXPECT_EQ(y, expected_of(x, [&](uint16_t code) {
                 return reference_encode(reference_decode(code, from) + -0.37f, kEven);
+              }));
+    kernels().div_scalar(x.data(), 50.0f, y.data(), 65536, from, kNarrow);
+    EXPECT_EQ(y, expected_of(x, [&](uint16_t code) {
+                return reference_encode(reference_decode(code, from) / 50.0f, kNarrow);
               }));
     kernels().neg(x.data(), y.data(), 65536, from, kNarrow);
     EXPECT_EQ(y, expected_of(x, [&](uint16_t code) {
@@ -149,8 +155,49 @@ TEST_P(ElementwiseTest, SigmoidIsWithinOneCodeOfTheTrueValue) {
   }
 }
 
-TEST_P(ElementwiseTest, SiluMulEqualsItsTwoSteps) {
-  const SiluMulEncodings e{kEven, {0.00026f, 1100}, kNarrow, {0.0011f, 30000}};
+TEST_P(ElementwiseTest, TanhIsWithinOneCodeOfTheTrueValue) {
+  const std::vector<uint16_t> x = all_codes();
+  std::vector<uint16_t> y(x.size());
+  // Wide ones, and one so narrow that tanh is nearly the identity: codes are as narrow then.
+  for (const Affine from : {kEven, kWide, Affine{0.01f, 60000}, Affine{3e-8f, 32768}}) {
+    const Affine to{std::min(from.scale, 1.0f / 32768.0f), 32768};
+    kernels().tanh(x.data(), y.data(), 65536, from, to);
+    const std::vector<uint16_t> expected = expected_of(x, [&](uint16_t code) {
+      const double real = reference_decode(code, from);
+      return reference_encode(static_cast<float>(std::tanh(real)), to);
+    });
+    EXPECT_LE(largest_difference(y, expected), 1);
+
+    std::vector<uint16_t> same(x.size());
+    portable().tanh(x.data(), same.data(), 65536, from, to);
+    EXPECT_EQ(y, same);
+  }
+}
+
+TEST_P(ElementwiseTest, GeluIsWithinOneCodeOfTheTrueValue) {
+  const std::vector<uint16_t> x = all_codes();
+  std::vector<uint16_t> y(x.size());
+  for (const Affine from : {kEven, kWide, Affine{0.01f, 60000}}) {
+    // The range of gelu starts at -0.1701.
+    const float scale =
+        (static_cast<float>(65535 - from.zero_point) * from.scale + 0.1701f) / 65535;
+    const Affine to{scale, static_cast<int32_t>(0.1701f / scale)};
+    kernels().gelu_tanh(x.data(), y.data(), 65536, from, to);
+    const std::vector<uint16_t> expected = expected_of(x, [&](uint16_t code) {
+      const double real = reference_decode(code, from);
+      const double u = std::sqrt(2.0 / std::numbers::pi) * (real + 0.044715 * real * real * real);
+      return reference_encode(static_cast<float>(0.5 * real * (1.0 + std::tanh(u))), to);
+    });
+    EXPECT_LE(largest_difference(y, expected), 1);
+
+    std::vector<uint16_t> same(x.size());
+    portable().gelu_tanh(x.data(), same.data(), 65536, from, to);
+    EXPECT_EQ(y, same);
+  }
+}
+
+TEST_P(ElementwiseTest, GatedProductsEqualTheirTwoSteps) {
+  const GatedEncodings e{kEven, {0.00026f, 1100}, kNarrow, {0.0011f, 30000}};
   for (const size_t count : {1, 17, 1536}) {
     const std::vector<uint16_t> gate = random_u16(count, 3);
     const std::vector<uint16_t> up = random_u16(count, 4);
@@ -161,6 +208,10 @@ TEST_P(ElementwiseTest, SiluMulEqualsItsTwoSteps) {
     kernels().silu(gate.data(), activated.data(), n, e.gate, e.activated);
     kernels().mul(activated.data(), up.data(), expected.data(), n, {e.activated, e.up, e.y});
     kernels().silu_mul(gate.data(), up.data(), fused.data(), n, e);
+    EXPECT_EQ(fused, expected);
+    kernels().gelu_tanh(gate.data(), activated.data(), n, e.gate, e.activated);
+    kernels().mul(activated.data(), up.data(), expected.data(), n, {e.activated, e.up, e.y});
+    kernels().gelu_tanh_mul(gate.data(), up.data(), fused.data(), n, e);
     EXPECT_EQ(fused, expected);
   }
 }

@@ -58,8 +58,9 @@ struct BinaryEncodings {
   Affine y;
 };
 
-/// y = mul(silu(gate), up), where silu(gate) is rounded to a code of `activated` in between.
-struct SiluMulEncodings {
+/// y = mul(f(gate), up), where f(gate), silu or gelu, is rounded to a code of `activated` in
+/// between.
+struct GatedEncodings {
   Affine gate;
   Affine activated;
   Affine up;

@@ -49,11 +49,18 @@ struct Kernels {
                      Affine to) noexcept;
   void (*mul_scalar)(const uint16_t* x, float scalar, uint16_t* y, int64_t count, Affine from,
                      Affine to) noexcept;
+  void (*div_scalar)(const uint16_t* x, float scalar, uint16_t* y, int64_t count, Affine from,
+                     Affine to) noexcept;
   void (*neg)(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept;
   void (*sigmoid)(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept;
   void (*silu)(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept;
+  void (*tanh)(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept;
+  /// gelu as the hyperbolic tangent approximates it.
+  void (*gelu_tanh)(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept;
   void (*silu_mul)(const uint16_t* gate, const uint16_t* up, uint16_t* y, int64_t count,
-                   const SiluMulEncodings& encodings) noexcept;
+                   const GatedEncodings& encodings) noexcept;
+  void (*gelu_tanh_mul)(const uint16_t* gate, const uint16_t* up, uint16_t* y, int64_t count,
+                        const GatedEncodings& encodings) noexcept;
 
   void (*requantize_u16_u16)(const uint16_t* x, uint16_t* y, int64_t count, Affine from,
                              Affine to) noexcept;

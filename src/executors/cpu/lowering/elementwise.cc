@@ -44,6 +44,18 @@ bool lower_square(PlanBuilder& plan, const Node& node) {
   return true;
 }
 
+bool lower_div(PlanBuilder& plan, const Node& node) {
+  if (node.inputs.size() != 1) return false;
+  one_operand<uint16_t>(
+      plan, node.inputs[0], node.output(), "div",
+      [scalar = static_cast<float>(node.attributes.real("other")),
+       from = affine(plan.value(node.inputs[0])), to = affine(plan.value(node.output()))](
+          const Kernels& k, const uint16_t* x, uint16_t* y, int64_t n) {
+        k.div_scalar(x, scalar, y, n, from, to);
+      });
+  return true;
+}
+
 }  // namespace
 
 bool lower_elementwise(PlanBuilder& plan, const Node& node) {
@@ -65,24 +77,32 @@ bool lower_elementwise(PlanBuilder& plan, const Node& node) {
       return lower_arithmetic(plan, node);
     case Op::pow:
       return lower_square(plan, node);
+    case Op::div:
+      return lower_div(plan, node);
+    case Op::gelu:
+      return node.attributes.text("approximate") == "tanh" && emit("gelu", &Kernels::gelu_tanh);
     case Op::neg:
       return emit("neg", &Kernels::neg);
     case Op::sigmoid:
       return emit("sigmoid", &Kernels::sigmoid);
     case Op::silu:
       return emit("silu", &Kernels::silu);
+    case Op::tanh:
+      return emit("tanh", &Kernels::tanh);
     default:
       return false;
   }
 }
 
 void lower_gated(PlanBuilder& plan, const GatedPattern& pattern) {
-  const SiluMulEncodings encodings{
+  const GatedEncodings encodings{
       affine(plan.value(pattern.gate)), affine(plan.value(pattern.activated)),
       affine(plan.value(pattern.up)), affine(plan.value(pattern.result))};
-  two_operands(plan, pattern.gate, pattern.up, pattern.result, "silu_mul",
+  const bool silu = pattern.activation == Op::silu;
+  const auto kernel = silu ? &Kernels::silu_mul : &Kernels::gelu_tanh_mul;
+  two_operands(plan, pattern.gate, pattern.up, pattern.result, silu ? "silu_mul" : "gelu_mul",
                [=](const Kernels& k, const uint16_t* gate, const uint16_t* up, uint16_t* r,
-                   int64_t n) { k.silu_mul(gate, up, r, n, encodings); });
+                   int64_t n) { (k.*kernel)(gate, up, r, n, encodings); });
 }
 
 }  // namespace lathe

@@ -20,7 +20,8 @@ bool lower_matmul(PlanBuilder& plan, const Node& node);
 /// add, sub and mul of u16 codes, of tensors that broadcast or by a scalar; what
 /// lower_elementwise() leaves to it.
 bool lower_arithmetic(PlanBuilder& plan, const Node& node);
-/// add, sub, mul, squares, neg, sigmoid, silu and requantize on u16 codes.
+/// add, sub, mul, division by a number, squares, neg, sigmoid, silu, gelu, tanh and requantize on
+/// u16 codes.
 bool lower_elementwise(PlanBuilder& plan, const Node& node);
 /// rms_norm, softmax and hadamard on u16 codes.
 bool lower_rows(PlanBuilder& plan, const Node& node);

@@ -44,6 +44,12 @@ void mul_scalar(const uint16_t* x, float scalar, uint16_t* y, int64_t count, Aff
   for (int64_t i = 0; i < count; ++i) y[i] = encode_u16(decode(x[i], from) * scalar, to);
 }
 
+void div_scalar(const uint16_t* x, float scalar, uint16_t* y, int64_t count, Affine from,
+                Affine to) noexcept {
+  LATHE_INDEPENDENT_ITERATIONS
+  for (int64_t i = 0; i < count; ++i) y[i] = encode_u16(decode(x[i], from) / scalar, to);
+}
+
 void neg(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept {
   LATHE_INDEPENDENT_ITERATIONS
   for (int64_t i = 0; i < count; ++i) y[i] = encode_u16(-decode(x[i], from), to);
@@ -59,14 +65,35 @@ void silu(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to)
   for (int64_t i = 0; i < count; ++i) y[i] = encode_u16(silu_f32(decode(x[i], from)), to);
 }
 
-void silu_mul(const uint16_t* gate, const uint16_t* up, uint16_t* y, int64_t count,
-              const SiluMulEncodings& encodings) noexcept {
-  const SiluMulEncodings e = encodings;
+void tanh(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept {
+  LATHE_INDEPENDENT_ITERATIONS
+  for (int64_t i = 0; i < count; ++i) y[i] = encode_u16(tanh_f32(decode(x[i], from)), to);
+}
+
+void gelu_tanh(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept {
+  LATHE_INDEPENDENT_ITERATIONS
+  for (int64_t i = 0; i < count; ++i) y[i] = encode_u16(gelu_tanh_f32(decode(x[i], from)), to);
+}
+
+template <float (*kActivation)(float)>
+inline void gated(const uint16_t* gate, const uint16_t* up, uint16_t* y, int64_t count,
+                  const GatedEncodings& encodings) noexcept {
+  const GatedEncodings e = encodings;
   LATHE_INDEPENDENT_ITERATIONS
   for (int64_t i = 0; i < count; ++i) {
-    const float steps = encode_steps(silu_f32(decode(gate[i], e.gate)), e.activated, kCodeMax);
+    const float steps = encode_steps(kActivation(decode(gate[i], e.gate)), e.activated, kCodeMax);
     y[i] = encode_u16(steps * e.activated.scale * decode(up[i], e.up), e.y);
   }
+}
+
+void silu_mul(const uint16_t* gate, const uint16_t* up, uint16_t* y, int64_t count,
+              const GatedEncodings& encodings) noexcept {
+  gated<silu_f32>(gate, up, y, count, encodings);
+}
+
+void gelu_tanh_mul(const uint16_t* gate, const uint16_t* up, uint16_t* y, int64_t count,
+                   const GatedEncodings& encodings) noexcept {
+  gated<gelu_tanh_f32>(gate, up, y, count, encodings);
 }
 
 template <typename From, typename To>

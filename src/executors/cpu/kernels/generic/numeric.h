@@ -99,6 +99,23 @@ inline uint16_t encode_probability(float p) {
 inline float sigmoid_f32(float x) { return 1.0f / (1.0f + exp_f32(-x)); }
 inline float silu_f32(float x) { return x / (1.0f + exp_f32(-x)); }
 
+/// Up to 1 the first seven terms of Lambert's continued fraction, x / (1 + x^2 / (3 + x^2 / (5 +
+/// ...))), as one quotient: there 1 - 2 / (1 + e^2x) would lose the digits of small numbers.
+inline float tanh_f32(float x) {
+  const float square = x * x;
+  const float above = ((square + 378.0f) * square + 17325.0f) * square + 135135.0f;
+  const float below = ((28.0f * square + 3150.0f) * square + 62370.0f) * square + 135135.0f;
+  const float far = 1.0f - 2.0f / (1.0f + exp_f32(2.0f * __builtin_fabsf(x)));
+  return square <= 1.0f ? x * above / below : __builtin_copysignf(far, x);
+}
+
+/// x (1 + tanh u) / 2 = x / (1 + e^-2u), u = sqrt(2 / pi) (x + 0.044715 x^3): Hendrycks and Gimpel,
+/// "Gaussian Error Linear Units".
+inline float gelu_tanh_f32(float x) {
+  const float u = 0.79788456f * (x + 0.044715f * x * x * x);
+  return x / (1.0f + exp_f32(-2.0f * u));
+}
+
 /// An exponential of softmax, at most 1, to the nearest multiple of 2^-36. Sums of up to 2^17 such
 /// terms are exact in float64 in whatever order: prefill and decode have a token in different
 /// columns, and must give it the same probabilities. Adding 1.5 * 2^16 leaves no bits below 2^-36.

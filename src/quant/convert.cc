@@ -83,6 +83,13 @@ ValueRange rotary_range(const ValueRange& table) {
   return {-bound, bound};
 }
 
+/// Whether the numbers of a group are known, not observed.
+bool has_constant(const Graph& graph, const Groups& groups, int32_t group) {
+  const auto& sources = groups.sources(group);
+  return std::any_of(sources.begin(), sources.end(),
+                     [&](ValueId id) { return graph.value(id).is_constant(); });
+}
+
 Encoding group_encoding(const Graph& graph, const Groups& groups, int32_t group,
                         const RangeTable& ranges, ThreadPool& pool) {
   const Value& first = graph.value(groups.sources(group).front());
@@ -91,7 +98,11 @@ Encoding group_encoding(const Graph& graph, const Groups& groups, int32_t group,
   if (spec.scheme == Scheme::mask) return attention_mask_encoding();
   if (spec.scheme == Scheme::unit) return unit_encoding();
   ValueRange range = group_range(graph, groups, group, ranges, pool);
-  if (spec.scheme == Scheme::rotary) range = rotary_range(range);
+  if (spec.scheme == Scheme::rotary) {
+    range = rotary_range(range);
+  } else if (spec.dtype == DType::u16 && !has_constant(graph, groups, group)) {
+    range = with_headroom(range);
+  }
   if (spec.scheme == Scheme::symmetric) return symmetric_encoding(spec.dtype, range, first.name);
   return affine_encoding(spec.dtype, range, first.name);
 }

@@ -40,6 +40,11 @@ void quantize_tensor(const Encoding& encoding, std::span<const float> numbers, C
 
 }  // namespace
 
+ValueRange with_headroom(const ValueRange& seen) {
+  constexpr float kHeadroom = 1.25f;
+  return {seen.low * kHeadroom, seen.high * kHeadroom};
+}
+
 Encoding affine_encoding(DType dtype, const ValueRange& range, std::string_view value) {
   require_range(range, value);
   const CodeRange codes = code_range(dtype);

@@ -88,9 +88,8 @@ class Recognizer {
       case Op::cat:
         return dimension_of(graph_, node, "dim") != axis.axis && type_operands(node, axis);
       case Op::permute:
-        return type(node.inputs[0], {axis_before(graph_, node, axis.axis), axis.heads});
       case Op::transpose:
-        return type_transposed(node, axis);
+        return type_turned(node, axis);
       case Op::reshape:
         return type_repeated(node, axis);
       case Op::matmul:
@@ -154,17 +153,16 @@ class Recognizer {
     return type(heads, {1, own});
   }
 
-  /// Heads come out of a reshape only behind a projection.
-  bool type_transposed(const Node& node, HeadAxis axis) {
+  /// Where a permutation makes heads of [1, AR, h, D], there is a projection behind it.
+  bool type_turned(const Node& node, HeadAxis axis) {
     const HeadAxis before{axis_before(graph_, node, axis.axis), axis.heads};
-    if (producer_if(graph_, node.inputs[0], {Op::reshape}) == nullptr) {
-      return type(node.inputs[0], before);
-    }
-    return axis.axis == 1 && before.axis == 2 && match_projection(node);
+    const bool makes_heads = axis.axis == 1 && before.axis == 2 &&
+                             producer_if(graph_, node.inputs[0], {Op::reshape}) != nullptr;
+    return makes_heads ? match_projection(node) : type(node.inputs[0], before);
   }
 
-  bool match_projection(const Node& transpose) {
-    const Node* reshape = producer_if(graph_, transpose.inputs[0], {Op::reshape});
+  bool match_projection(const Node& turn) {
+    const Node* reshape = producer_if(graph_, turn.inputs[0], {Op::reshape});
     const Node* permute = producer_if(graph_, reshape->inputs[0], {Op::permute});
     if (permute == nullptr || !is_permute(*permute, {0, 3, 1, 2})) return false;
     const Node* requantize = producer_if(graph_, permute->inputs[0], {Op::requantize});
@@ -179,8 +177,8 @@ class Recognizer {
     if (!fits || !std::all_of(product->inputs.begin() + 1, product->inputs.end(), is_stored)) {
       return false;
     }
-    *projection_ = {product->id, requantize == nullptr ? kNone : requantize->id, transpose.id,
-                    heads[2], heads[3]};
+    *projection_ = {product->id, requantize == nullptr ? kNone : requantize->id, turn.id, heads[2],
+                    heads[3]};
     return true;
   }
 

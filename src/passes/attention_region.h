@@ -17,11 +17,11 @@ struct HeadAxis {
 
 /// A projection and its way to heads, in this form only:
 ///   conv2d [1, h * D, 1, AR] -> (requantize) -> permute [1, AR, h * D, 1]
-///     -> reshape [1, AR, h, D] -> transpose [1, h, AR, D]
+///     -> reshape [1, AR, h, D] -> transpose [1, h, AR, D], or permute [1, h, D, AR]
 struct HeadProjection {
   NodeId product = kNone;     ///< conv2d; kNone: there is one head, which all queries share
   NodeId requantize = kNone;  ///< kNone: none
-  NodeId transpose = kNone;
+  NodeId turn = kNone;        ///< the transpose or permute
   int64_t heads = 0;
   int64_t head_dim = 0;
 };

@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -71,7 +72,7 @@ class HeadSplit {
     repeats_.insert(region.repeats.begin(), region.repeats.end());
     for (const HeadProjection& projection : {region.query, region.key, region.value}) {
       if (projection.product == kNone) continue;
-      projections_.emplace(graph_.node(projection.transpose).output(), projection);
+      projections_.emplace(graph_.node(projection.turn).output(), projection);
     }
     regions_.push_back(std::move(region));
   }
@@ -149,7 +150,8 @@ class HeadSplit {
     return add_part(value, h, std::move(spec));
   }
 
-  /// The D channels of one head: conv2d [1, D, 1, AR] -> (requantize) -> permute [1, 1, AR, D].
+  /// The D channels of one head: conv2d [1, D, 1, AR] -> (requantize) -> permute [1, 1, AR, D], or
+  /// [1, 1, D, AR] where the whole is turned so.
   ValueId project(const HeadProjection& projection, int64_t h) {
     const Node product = graph_.node(projection.product);
     std::vector<ValueId> inputs = product.inputs;
@@ -164,12 +166,16 @@ class HeadSplit {
       made = add_part(requantize.output(), h,
                       {.op = Op::requantize, .inputs = {made}, .module = requantize.module});
     }
-    const Node transpose = graph_.node(projection.transpose);
-    return add_part(transpose.output(), h,
+    const Node turn = graph_.node(projection.turn);
+    // Where the dimensions of [1, AR, h, D] are in [1, D, 1, AR].
+    constexpr std::array<int64_t, 4> kPlaces{0, 3, 2, 1};
+    std::vector<int64_t> dims = permutation_of(graph_, turn);
+    for (int64_t& dim : dims) dim = kPlaces[static_cast<size_t>(dim)];
+    return add_part(turn.output(), h,
                     {.op = Op::permute,
                      .inputs = {made},
-                     .attributes = {{"dims", std::vector<int64_t>{0, 2, 3, 1}}},
-                     .module = transpose.module});
+                     .attributes = {{"dims", std::move(dims)}},
+                     .module = turn.module});
   }
 
   ValueId add_slice(ValueId weight, int64_t h, int64_t head_dim) {

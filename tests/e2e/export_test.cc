@@ -147,10 +147,19 @@ TEST_P(Export, WritesWhatTheReferenceWritesOnOnnxRuntime) { expect_same_text_on(
 
 TEST_P(Export, WritesWhatTheReferenceWritesOnTheHtp) { expect_same_text_on(kOnHtp); }
 
+/// The embedded model, and a small one of every family.
+std::vector<ModelCase> exported_models() {
+  std::vector<ModelCase> models = testing::tiny_models();
+  models.insert(models.begin(), testing::embedded_model());
+  return models;
+}
+
 std::vector<ExportCase> export_cases() {
   std::vector<ExportCase> cases;
-  for (const ModelCase& model : {testing::embedded_model(), testing::tiny_llama()}) {
+  for (const ModelCase& model : exported_models()) {
     cases.push_back({model.name + "_16a8w", model, {.quant = "16a8w"}});
+  }
+  for (const ModelCase& model : {testing::embedded_model(), testing::tiny_llama()}) {
     cases.push_back({model.name + "_16a4w_block", model, {.quant = "16a4w_block", .block = 16}});
     cases.push_back({model.name + "_r3", model, {.r3 = true}});
   }
@@ -188,8 +197,7 @@ TEST_P(ShardedExport, WritesWhatTheWholeWritesOnOnnxRuntime) {
 
 TEST_P(ShardedExport, WritesWhatTheWholeWritesOnTheHtp) { expect_same_text_in_parts_on(kOnHtp); }
 
-INSTANTIATE_TEST_SUITE_P(, ShardedExport,
-                         ::testing::Values(testing::embedded_model(), testing::tiny_llama()),
+INSTANTIATE_TEST_SUITE_P(, ShardedExport, ::testing::ValuesIn(exported_models()),
                          [](const auto& info) { return info.param.name; });
 
 using MainlineExport = testing::OrtTest;

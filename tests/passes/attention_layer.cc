@@ -84,7 +84,7 @@ std::string with_past(const LayerForm& form, const std::string& name, const char
 
 Graph attention_layer(const LayerForm& form) {
   const std::string keys = form.hadamard ? "k.r38" : "k.roped";
-  const std::string queries = form.hadamard ? "q.r3" : "q.roped";
+  const std::string queries = !form.rotary ? "q.heads" : form.hadamard ? "q.r3" : "q.roped";
   std::string text = fmt::format(
       "graph {2} ar={3} cl=6\n"
       "input %x : f32[1, 16, 1, {3}]\n"
@@ -96,10 +96,15 @@ Graph attention_layer(const LayerForm& form) {
       "const %o_proj.weight : f32[16, {1}, 1, 1]\n",
       form.kv_heads, 8 * form.heads, form.tokens == 1 ? "decode" : "prefill", form.tokens,
       6 - form.tokens);
-  text += projection(form, "q", form.heads, false) + rope(form, "q", false);
-  text += projection(form, "k", form.kv_heads, false) + rope(form, "k", true);
+  text += projection(form, "q", form.heads, false);
+  text += projection(form, "k", form.kv_heads, !form.rotary);
   text += projection(form, "v", form.kv_heads, true);
-  text += fmt::format("%k.new = aten.transpose(%{}) {{dim0=2, dim1=3}} @ self_attn\n", keys);
+  if (form.rotary) {
+    text += rope(form, "q", false) + rope(form, "k", true);
+    text += fmt::format("%k.new = aten.transpose(%{}) {{dim0=2, dim1=3}} @ self_attn\n", keys);
+  } else {
+    text += "%k.new = aten.permute(%k.split) {dims=[0, 2, 3, 1]} @ self_attn\n";
+  }
   text += with_past(form, "keys", "aten.cat(%k_cache_0, %k.new) {dim=3} @ self_attn", 8, 6);
   text += with_past(form, "values", "aten.cat(%v_cache_0, %v.heads) {dim=2} @ self_attn", 6, 8);
   text += fmt::format(

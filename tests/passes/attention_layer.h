@@ -10,6 +10,8 @@ struct LayerForm {
   int kv_heads = 2;  ///< Hkv
   int tokens = 2;    ///< AR; the context is 6
   bool bias = false;
+  /// Queries and keys rotate; else keys go from rows to columns in one permutation.
+  bool rotary = true;
   bool hadamard = false;        ///< R3 behind RoPE
   bool masked_softmax = false;  ///< the softmax takes the mask
   /// Heads come out of one reshape; else out of two, as convert_linear_to_conv2d leaves them.

@@ -149,6 +149,7 @@ const Case kCases[] = {
     {"grouped queries with biases", {.heads = 6, .kv_heads = 2, .bias = true}},
     {"grouped queries with R3", {.heads = 4, .kv_heads = 2, .hadamard = true}},
     {"masked softmax", {.heads = 4, .kv_heads = 2, .masked_softmax = true}},
+    {"no rotary positions", {.heads = 4, .kv_heads = 2, .rotary = false}},
     {"one key-value head for all", {.heads = 4, .kv_heads = 1, .bias = true}},
 };
 

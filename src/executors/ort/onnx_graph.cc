@@ -29,6 +29,9 @@ void fill(onnx::AttributeProto& proto, const OnnxAttribute& attribute) {
   } else if (const auto* real = std::get_if<float>(&attribute.value)) {
     proto.set_type(onnx::AttributeProto::FLOAT);
     proto.set_f(*real);
+  } else if (const auto* text = std::get_if<std::string>(&attribute.value)) {
+    proto.set_type(onnx::AttributeProto::STRING);
+    proto.set_s(*text);
   } else {
     proto.set_type(onnx::AttributeProto::INTS);
     for (const int64_t i : std::get<std::vector<int64_t>>(attribute.value)) proto.add_ints(i);

@@ -28,7 +28,7 @@ struct OnnxTensor {
 /// An attribute of an ONNX node: {"axis", -1}.
 struct OnnxAttribute {
   std::string name;
-  std::variant<int64_t, float, std::vector<int64_t>> value;
+  std::variant<int64_t, float, std::vector<int64_t>, std::string> value;
 };
 using OnnxAttributes = std::vector<OnnxAttribute>;
 

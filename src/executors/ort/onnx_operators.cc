@@ -61,6 +61,7 @@ void elementwise(OnnxNode& node) {
 
 constexpr char kAdd[] = "Add";
 constexpr char kCos[] = "Cos";
+constexpr char kDiv[] = "Div";
 constexpr char kLess[] = "LessOrEqual";
 constexpr char kMatMul[] = "MatMul";
 constexpr char kMul[] = "Mul";
@@ -68,6 +69,11 @@ constexpr char kNeg[] = "Neg";
 constexpr char kSigmoid[] = "Sigmoid";
 constexpr char kSin[] = "Sin";
 constexpr char kSub[] = "Sub";
+constexpr char kTanh[] = "Tanh";
+
+void gelu(OnnxNode& node) {
+  node.apply("Gelu", node.inputs(), {{"approximate", node.attributes().text("approximate")}});
+}
 
 void softmax(OnnxNode& node) { node.apply("Softmax", node.inputs(), {{"axis", int64_t{-1}}}); }
 
@@ -269,10 +275,14 @@ void write_operator(OnnxNode& node) {
       return conv2d(node);
     case Op::cos:
       return elementwise<kCos>(node);
+    case Op::div:
+      return elementwise<kDiv>(node);
     case Op::embedding:
       return embedding(node);
     case Op::expand:
       return expand(node);
+    case Op::gelu:
+      return gelu(node);
     case Op::hadamard:
       return hadamard(node);
     case Op::index_copy_:
@@ -317,6 +327,8 @@ void write_operator(OnnxNode& node) {
       return softmax(node);
     case Op::sub:
       return elementwise<kSub>(node);
+    case Op::tanh:
+      return elementwise<kTanh>(node);
     case Op::to:
       return cast(node);
     case Op::transpose:

@@ -74,6 +74,27 @@ inline const OnnxCase kOnnxCases[] = {
     %y = aten.mul(%norm, %gate) : u16[1, 2, 64]<0.0003, 16000>
     output y = %y)",
      2, 4},
+    // The HTP's gelu keeps 11 bits of a number.
+    {"a gate of gelu", R"(
+    graph decode ar=2 cl=2
+    input %x : u16[1, 2, 1024]<0.00025, 32768>
+    %y = aten.gelu(%x) {approximate=tanh} : u16[1, 2, 1024]<0.00013, 1300>
+    output y = %y)",
+     1, 32},
+    {"gelu with erf", R"(
+    graph decode ar=2 cl=2
+    input %x : u16[1, 2, 1024]<0.00025, 32768>
+    %y = aten.gelu(%x) {approximate=none} : u16[1, 2, 1024]<0.00013, 1300>
+    output y = %y)",
+     1, 32},
+    {"a soft cap", R"(
+    graph decode ar=2 cl=2
+    input %x : u16[1, 2, 64]<0.0001, 32768>
+    %small = aten.div(%x) {other=5} : u16[1, 2, 64]<0.00002, 32768>
+    %capped = aten.tanh(%small) : u16[1, 2, 64]<0.00003051804, 32768>
+    %y = aten.mul(%capped) {other=5} : u16[1, 2, 64]<0.0001525902, 32768>
+    output y = %y)",
+     1, 4},
     {"movements", R"(
     graph decode ar=2 cl=4
     input %ids : i32[1, 2]

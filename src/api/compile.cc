@@ -252,7 +252,7 @@ CompileReport compile(const std::filesystem::path& source, const std::filesystem
   const ModelConfig& config = checkpoint->config();
   const auto [recipe_text, recipe] = choose_recipe(config, options);
   const bool mainline = form.variant == Variant::hf_mainline;
-  if (mainline && (recipe.r3 || options.kv_bits == 8)) {
+  if (mainline && (options.r3 || options.kv_bits == 8)) {
     fail({.what = "hf_mainline has neither R3 nor 8-bit caches: it is how things were before"});
   }
   const Sizes sizes = choose_sizes(config, options, recipe);

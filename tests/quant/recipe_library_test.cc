@@ -14,7 +14,9 @@ using ::testing::Contains;
 
 constexpr WeightFormat kInt8{DType::i8};
 constexpr WeightFormat kInt4{DType::i4};
+constexpr WeightFormat kInt4Block16{DType::i4, 16};
 constexpr WeightFormat kInt4Block32{DType::i4, 32};
+constexpr WeightFormat kInt4Block64{DType::i4, 64};
 
 struct Exception {
   std::string module;
@@ -32,6 +34,7 @@ struct TableRow {
   int shards;
   int seq_mse;
   bool r3;
+  bool masked_softmax;
   RecipeFacts config;  // as the models' config.json has it
 };
 
@@ -49,6 +52,7 @@ TEST_P(RecipeTable, IsWhatTheFilesSay) {
   EXPECT_EQ(recipe.shards, row.shards);
   EXPECT_EQ(recipe.seq_mse, row.seq_mse);
   EXPECT_EQ(recipe.r3, row.r3);
+  EXPECT_EQ(recipe.masked_softmax, row.masked_softmax);
   EXPECT_FALSE(recipe.notes.empty());
   EXPECT_FALSE(recipe.source.empty());
   ASSERT_EQ(recipe.rules.size(), row.exceptions.size());
@@ -72,53 +76,174 @@ TEST_P(RecipeTable, IsNotChosenForAModelOfAnotherSize) {
   config.num_hidden_layers += 1;
   EXPECT_EQ(choose_recipe(config).where, "default-16a8w.json");
   config = GetParam().config;
-  config.model_type = "gemma";
+  config.model_type = "olmo2";
   EXPECT_EQ(choose_recipe(config).where, "default-16a8w.json");
 }
 
 const Exception kHead{"lm_head", "model.lm_head", kInt8};
+const Exception kValues{"model.layers.7.self_attn.v_proj", "model.layers.7.self_attn.k_proj",
+                        kInt8};
 
-// Where ours differ from the published table, the recipe's notes say why: keys and values of
-// SmolLM2 had 16 bits and R3.
-INSTANTIATE_TEST_SUITE_P(
-    Published, RecipeTable,
-    ::testing::Values(
-        TableRow{"stories260k", kInt4, {kHead}, 8, 1, 0, false, {"llama", 512, 64, 172, 5, 8, 4}},
-        TableRow{"stories110m",
-                 kInt4,
-                 {{"model.layers.0.self_attn.v_proj",
-                   "model.layers.0.self_attn.k_proj",
-                   kInt4,
-                   {DType::u8, Scheme::symmetric}},
-                  kHead},
-                 8,
-                 1,
-                 0,
-                 false,
-                 {"llama", 32000, 768, 2048, 12, 12, 12}},
-        TableRow{"llama3_2-1b",
-                 kInt4Block32,
-                 {kHead, {"model.layers.3.mlp.down_proj", "model.layers.4.mlp.down_proj", kInt8}},
-                 8,
-                 1,
-                 50,
-                 false,
-                 {"llama", 128256, 2048, 8192, 16, 32, 8}},
-        TableRow{"llama3_2-3b",
-                 kInt4Block32,
-                 {kHead, {"model.layers.21.mlp.down_proj", "model.layers.20.mlp.down_proj", kInt8}},
-                 8,
-                 3,
-                 0,
-                 false,
-                 {"llama", 128256, 3072, 8192, 28, 24, 8}},
-        TableRow{
-            "smollm2-135m", kInt8, {}, 8, 1, 0, false, {"llama", 49152, 576, 1536, 30, 9, 3}}));
+// Where ours differ from the published table, the recipe's notes say why.
+const TableRow kPublished[] = {
+    {"stories260k", kInt4, {kHead}, 8, 1, 0, false, false, {"llama", 512, 64, 172, 5, 8, 4}},
+    {"stories110m",
+     kInt4,
+     {{"model.layers.0.self_attn.v_proj",
+       "model.layers.0.self_attn.k_proj",
+       kInt4,
+       {DType::u8, Scheme::symmetric}},
+      kHead},
+     8,
+     1,
+     0,
+     false,
+     false,
+     {"llama", 32000, 768, 2048, 12, 12, 12}},
+    {"llama3_2-1b",
+     kInt4Block32,
+     {kHead, {"model.layers.3.mlp.down_proj", "model.layers.4.mlp.down_proj", kInt8}},
+     8,
+     1,
+     50,
+     false,
+     false,
+     {"llama", 128256, 2048, 8192, 16, 32, 8}},
+    {"llama3_2-3b",
+     kInt4Block32,
+     {kHead, {"model.layers.21.mlp.down_proj", "model.layers.20.mlp.down_proj", kInt8}},
+     8,
+     3,
+     0,
+     false,
+     false,
+     {"llama", 128256, 3072, 8192, 28, 24, 8}},
+    // Published with 16-bit keys and values and R3.
+    {"smollm2-135m", kInt8, {}, 8, 1, 0, false, false, {"llama", 49152, 576, 1536, 30, 9, 3}},
+    {"gemma-2b",
+     kInt4Block64,
+     {kValues, kHead},
+     8,
+     4,
+     0,
+     false,
+     true,
+     {"gemma", 256000, 2048, 16384, 18, 8, 1}},
+    {"gemma2-2b",
+     kInt4Block32,
+     {kValues},
+     8,
+     4,
+     0,
+     false,
+     true,
+     {"gemma2", 256000, 2304, 9216, 26, 8, 4}},
+    {"gemma3-1b",
+     kInt4Block64,
+     {kValues},
+     8,
+     1,
+     0,
+     false,
+     true,
+     {"gemma3_text", 262144, 1152, 6912, 26, 4, 1}},
+    {"glm-edge-1_5b",
+     kInt4Block32,
+     {kHead},
+     8,
+     1,
+     0,
+     false,
+     false,
+     {"glm", 59264, 2048, 6144, 28, 16, 4}},
+    {"granite3_3-2b",
+     kInt4Block64,
+     {kValues},
+     8,
+     1,
+     0,
+     false,
+     true,
+     {"granite", 49159, 2048, 8192, 40, 32, 8}},
+    // Published with values from 8-bit activations.
+    {"phi4-mini",
+     kInt4Block16,
+     {kHead},
+     8,
+     8,
+     0,
+     false,
+     false,
+     {"phi3", 200064, 3072, 8192, 32, 24, 8}},
+    {"qwen2_5-0_5b",
+     kInt4Block16,
+     {},
+     16,
+     1,
+     0,
+     true,
+     true,
+     {"qwen2", 151936, 896, 4864, 24, 14, 2}},
+    {"qwen2_5-1_5b",
+     kInt4Block16,
+     {kHead},
+     16,
+     1,
+     0,
+     true,
+     true,
+     {"qwen2", 151936, 1536, 8960, 28, 12, 2}},
+    {"qwen3-0_6b",
+     kInt4Block32,
+     {{"model.layers.27.mlp.down_proj", "model.layers.27.mlp.up_proj", kInt8}},
+     16,
+     1,
+     50,
+     false,
+     true,
+     {"qwen3", 151936, 1024, 3072, 28, 16, 8}},
+    {"qwen3-1_7b",
+     kInt4Block16,
+     {kHead},
+     8,
+     1,
+     0,
+     true,
+     true,
+     {"qwen3", 151936, 2048, 6144, 28, 16, 8}},
+    {"smollm3-3b",
+     kInt4Block32,
+     {{"model.layers.35.self_attn.q_proj", "model.layers.35.self_attn.o_proj", kInt8}, kHead},
+     8,
+     4,
+     0,
+     false,
+     true,
+     {"smollm3", 128256, 2048, 11008, 36, 16, 4}},
+};
+INSTANTIATE_TEST_SUITE_P(Published, RecipeTable, ::testing::ValuesIn(kPublished));
 
 INSTANTIATE_TEST_SUITE_P(
     BuiltIn, RecipeTable,
     ::testing::Values(TableRow{
-        "tiny", kInt8, {}, 8, 1, 0, false, {"llama", 1536, 128, 384, 4, 4, 2}}));
+        "tiny", kInt8, {}, 8, 1, 0, false, false, {"llama", 1536, 128, 384, 4, 4, 2}}));
+
+// Its weights were trained for 4 bits, which no config says.
+TEST(RecipeLibrary, ATrainedModelsRecipeIsOnlyTakenByName) {
+  const Recipe recipe = load_recipe("smollm2-135m-qat");
+  EXPECT_EQ(recipe.applies_to, RecipeFacts{});
+  EXPECT_EQ(recipe.weight, kInt4);
+  EXPECT_TRUE(recipe.r3);
+  EXPECT_EQ(recipe.kv_bits, 8);
+  ASSERT_EQ(recipe.rules.size(), 1u);
+  EXPECT_EQ(recipe.rules[0].weight, kInt8);
+  EXPECT_TRUE(recipe.rules[0].module->is_found_in("lm_head"));
+}
+
+// Phi 3 mini and Phi 4 mini differ in their key-value heads.
+TEST(RecipeLibrary, AModelOfOtherHeadsIsAnotherModel) {
+  EXPECT_EQ(choose_recipe({"phi3", 32064, 3072, 8192, 32, 32, 32}).where, "default-16a8w.json");
+}
 
 TEST(RecipeLibrary, RulesFindFirstAndLastLayerOfTheirs) {
   const auto covers = [](const char* recipe, const std::string& module) {

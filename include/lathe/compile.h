@@ -41,6 +41,8 @@ struct CompileOptions {
   std::function<void(std::string_view pass, const Graph& graph)> after_pass = {};
   /// Called with a table of what the recipe makes of each weight.
   std::function<void(std::string_view table)> explain = {};
+  /// Called with which products quantization hurts most, and the rules that would give them 8 bits.
+  std::function<void(std::string_view text)> report = {};
   /// A .txt, or a .jsonl of chat messages; empty: the built-in text and conversations.
   std::filesystem::path calibration = {};
   /// At most this many tokens are calibrated on.

@@ -17,6 +17,7 @@
 #include "graph/verifier.h"
 #include "passes/equalize_keys.h"
 #include "passes/pipelines.h"
+#include "quant/accuracy_report.h"
 #include "quant/quantizer.h"
 #include "quant/recipe_library.h"
 #include "quant/recipe_overrides.h"
@@ -57,7 +58,7 @@ RecipeFacts facts_of(const ModelConfig& config) {
 /// What calibration finds out about a model.
 struct Calibration {
   RangeTable ranges;
-  std::optional<ProductSamples> samples;  ///< where weight scales are to be searched
+  std::optional<ProductSamples> samples;  ///< where weight scales are searched, or for a report
 };
 
 /// Runs the float graph over every batch.
@@ -287,11 +288,14 @@ CompileReport compile(const std::filesystem::path& source, const std::filesystem
   progress("calibrating");
   ThreadPool pool(threads);
   const Calibration calibration =
-      observe(checkpoint, batches, form, recipe.seq_mse > 0, threads, pool);
+      observe(checkpoint, batches, form, recipe.seq_mse > 0 || options.report, threads, pool);
 
   progress("quantizing");
   const WeightPlan plan{formats_of(weights), recipe.seq_mse,
                         calibration.samples ? &*calibration.samples : nullptr};
+  if (options.report) {
+    options.report(describe(product_accuracies(graphs.front(), weights, plan, pool)));
+  }
   graphs = quantize_model(graphs, calibration.ranges, plan, pool).graphs;
   run_on_all(graphs, pipeline.lower, shown);
   require_needed(pipeline.lower, form.control);

@@ -34,6 +34,14 @@ ModelFacts parse_facts(std::string_view text) {
           fields.integer("layers", 0, kMaxCount), fields.integer("context", 1, kMaxCount)};
 }
 
+void require_context(const ModelFacts& facts, int64_t context, const std::string& where) {
+  if (context == facts.context) return;
+  fail({.what = "the graph was compiled for another context than the model tells",
+        .where = where,
+        .expected = std::to_string(facts.context),
+        .found = std::to_string(context)});
+}
+
 std::string generation_json(const GenerationIds& ids) {
   Json json = {{"eos_token_id", ids.eos_ids}};
   if (ids.bos_id) json["bos_token_id"] = *ids.bos_id;

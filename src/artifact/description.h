@@ -15,6 +15,9 @@ namespace lathe {
 std::string facts_json(const ModelFacts& facts);
 ModelFacts parse_facts(std::string_view text);
 
+/// Throws Error where a graph, named by `where`, has another context than the facts tell.
+void require_context(const ModelFacts& facts, int64_t context, const std::string& where);
+
 /// As Hugging Face's generation_config.json has it.
 std::string generation_json(const GenerationIds& ids);
 GenerationIds parse_generation(std::string_view text, int64_t vocab_size);

@@ -168,6 +168,11 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
   manifest.provenance = parse_provenance(fields.object("provenance").dump());
   for (const Json& graph : fields.list("graphs")) {
     manifest.graphs.push_back(parse_graph(graph, fields.place("graphs")));
+    const ExportedGraph& parsed = manifest.graphs.back();
+    require_context(manifest.facts, parsed.io.context, fields.place("graphs"));
+    for (const ExportedPart& part : parsed.parts) {
+      require_context(manifest.facts, part.io.context, fields.place("graphs"));
+    }
   }
   for (const Json& item : fields.list("files")) {
     const JsonFields file(item, fields.place("files"));

@@ -42,6 +42,9 @@ Model load(const Container& container) {
   const std::string_view graphs = text_in(container, kGraphsName);
   if (graphs.empty()) fail({.what = "the entry is missing", .where = std::string(kGraphsName)});
   model.graphs = load_graphs(graphs, container);
+  for (const Graph& graph : model.graphs) {
+    require_context(model.facts, graph.context(), std::string(name_of(graph.role())) + " graph");
+  }
   if (io_json(model.graphs) != container.metadata(kIoKey)) {
     fail({.what = "the IO contract is not that of the graphs"});
   }

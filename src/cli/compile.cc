@@ -21,6 +21,7 @@ struct Arguments {
   std::vector<std::string> print_after;
   std::string print_module;
   bool explain = false;
+  bool report = false;
   bool json = false;
 };
 
@@ -37,6 +38,7 @@ void run(Arguments& arguments) {
     };
   }
   if (arguments.explain) options.explain = [](std::string_view table) { std::cout << table; };
+  if (arguments.report) options.report = [](std::string_view text) { std::cout << text; };
   const CompileReport report = compile(arguments.source, arguments.output, options);
   if (arguments.json) {
     print_json({{"seconds", report.seconds},
@@ -103,6 +105,9 @@ void add_compile(CLI::App& app) {
       ->needs(print_after);
   CLI::Option* explain = command->add_flag("--explain", arguments->explain,
                                            "Print what the recipe makes of each weight");
+  CLI::Option* report = command->add_flag(
+      "--report", arguments->report,
+      "Print which products quantization hurts most, and rules that give them 8 bits");
   command
       ->add_option("--context", options.context,
                    "Tokens of prompt and output together (default: 1024, or the model's limit)")
@@ -119,7 +124,7 @@ void add_compile(CLI::App& app) {
       ->check(between(1))
       ->capture_default_str();
   add_threads(*command, options.threads);
-  add_json(*command, arguments->json)->excludes(print_after)->excludes(explain);
+  add_json(*command, arguments->json)->excludes(print_after)->excludes(explain)->excludes(report);
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -8,63 +8,12 @@
 #include "quant/float_blocks.h"
 #include "quant/quantized_weights.h"
 #include "quant/range.h"
+#include "quant/sample_columns.h"
 
 namespace lathe {
 namespace {
 
 using Numbers = std::span<const float>;
-
-/// What one column of the samples adds to a product.
-struct Term {
-  int64_t column;
-  double factor;
-};
-
-/// Sample rows the other way round: [K, rows].
-class Samples {
- public:
-  Samples(Numbers samples, int64_t k)
-      : rows_(static_cast<int64_t>(samples.size()) / std::max<int64_t>(k, 1)),
-        columns_(samples.size()) {
-    for (int64_t r = 0; r < rows_; ++r) {
-      for (int64_t i = 0; i < k; ++i) {
-        columns_[static_cast<size_t>(i * rows_ + r)] = samples[static_cast<size_t>(r * k + i)];
-      }
-    }
-  }
-
-  size_t rows() const { return static_cast<size_t>(rows_); }
-
-  /// products[r] += factor * samples[r, column], for one term after the other.
-  void add(std::span<const Term> terms, std::vector<double>& products) const {
-    size_t t = 0;
-    for (; t + 4 <= terms.size(); t += 4) add_four(terms.data() + t, products);
-    for (; t < terms.size(); ++t) {
-      const float* x = column(terms[t]);
-      for (size_t r = 0; r < products.size(); ++r) products[r] += terms[t].factor * double{x[r]};
-    }
-  }
-
- private:
-  const float* column(const Term& term) const { return columns_.data() + term.column * rows_; }
-
-  /// Four terms in one pass over the products, in the same order.
-  void add_four(const Term* terms, std::vector<double>& products) const {
-    const float* a = column(terms[0]);
-    const float* b = column(terms[1]);
-    const float* c = column(terms[2]);
-    const float* d = column(terms[3]);
-    for (size_t r = 0; r < products.size(); ++r) {
-      double sum = products[r] + terms[0].factor * double{a[r]};
-      sum += terms[1].factor * double{b[r]};
-      sum += terms[2].factor * double{c[r]};
-      products[r] = sum + terms[3].factor * double{d[r]};
-    }
-  }
-
-  int64_t rows_;
-  std::vector<float> columns_;
-};
 
 /// The search for one channel of weights [K] after the other.
 ///
@@ -72,7 +21,7 @@ class Samples {
 /// kept and corrected for those alone: a hundred fractions cost about as much as five products.
 class ChannelSearch {
  public:
-  ChannelSearch(const WeightFormat& format, const Samples& samples, int64_t k)
+  ChannelSearch(const WeightFormat& format, const SampleColumns& samples, int64_t k)
       : format_(format),
         samples_(samples),
         codes_(static_cast<size_t>(k)),
@@ -145,13 +94,13 @@ class ChannelSearch {
   }
 
   WeightFormat format_;
-  const Samples& samples_;
+  const SampleColumns& samples_;
   Numbers weights_;
   ChannelBounds bounds_;
   std::vector<int8_t> codes_;       // [K], at the fraction that is tried
   std::vector<uint8_t> factors_;    // [K / block]
   std::vector<int32_t> effective_;  // [K], code * factor that products_ are of
-  std::vector<Term> terms_;         // of the sum in the making
+  std::vector<ColumnTerm> terms_;   // of the sum in the making
   std::vector<double> target_;      // [rows], samples times weights
   std::vector<double> products_;    // [rows], samples times effective_
   float best_ = 1.0f;
@@ -171,7 +120,7 @@ std::vector<float> search_clips(const Constant& weight, const Shape& shape,
   }
   std::vector<float> clips(static_cast<size_t>(channels), 1.0f);
   if (format.dtype == DType::i16) return clips;
-  const Samples columns(samples, k);
+  const SampleColumns columns(samples, k);
   for_float_blocks(weight, {channels, k}, 1, pool, [&](int64_t begin, int64_t end, Numbers block) {
     ChannelSearch search(format, columns, k);
     for (int64_t c = begin; c < end; ++c) {

@@ -13,28 +13,35 @@ namespace {
 
 using testing::expect_error;
 
-/// Three layers of weights of 20,000,000 bytes each, and an embedding of twice that.
-Graph three_layers(const char* role) {
+/// Layers of weights [rows, 2000] of one byte each, and an embedding of 40,000,000 bytes.
+Graph layers_of(int count, int64_t rows, const char* role) {
   std::string text = "graph " + std::string(role) + R"( ar=1 cl=4
     input %tokens : i32[1, 1]
     const %table : u16[10000, 2000]<0.5, 0>
-    const %w0 : i8[10000, 2000, 1, 1]<per channel 0>
-    const %w1 : i8[10000, 2000, 1, 1]<per channel 0>
-    const %w2 : i8[10000, 2000, 1, 1]<per channel 0>
+)";
+  const std::string width = std::to_string(rows);
+  for (int i = 0; i < count; ++i) {
+    text += "const %w" + std::to_string(i) + " : i8[" + width + ", 2000, 1, 1]<per channel 0>\n";
+  }
+  text += R"(
     %row = aten.embedding(%table, %tokens) : u16[1, 1, 2000]<0.5, 0> @ model.embed_tokens
     %x = aten.reshape(%row) {sizes=[1, 2000, 1, 1]} : u16[1, 2000, 1, 1]<0.5, 0> @ model.layers.0
 )";
   std::string from = "x";
-  for (const std::string layer : {"0", "1", "2"}) {
+  for (int i = 0; i < count; ++i) {
+    const std::string layer = std::to_string(i);
     const std::string module = " @ model.layers." + layer + "\n";
-    text += "%wide" + layer + " = aten.conv2d(%" + from + ", %w" + layer +
-            ") : u16[1, 10000, 1, 1]<0.5, 0>" + module;
+    text += "%wide" + layer + " = aten.conv2d(%" + from + ", %w" + layer + ") : u16[1, " + width +
+            ", 1, 1]<0.5, 0>" + module;
     text += "%y" + layer + " = aten.slice(%wide" + layer +
             ") {dim=1, start=0, end=2000} : u16[1, 2000, 1, 1]<0.5, 0>" + module;
     from = "y" + layer;
   }
   return parse_graph(text + "output logits = %" + from);
 }
+
+/// Three layers of 20,000,000 bytes each.
+Graph three_layers(const char* role) { return layers_of(3, 10000, role); }
 
 // Made when first asked for: parsing needs the table of operators, which other files set up.
 const Graph& decode_graph() {
@@ -87,6 +94,15 @@ TEST(ShardPlan, LooksAtEveryShard) {
 TEST(ShardPlan, HasNoFewerThanAskedFor) {
   EXPECT_EQ(planned(kContextLimit, {.count = 2}), 2);
   EXPECT_EQ(planned(kContextLimit, {.count = 9}), 3);
+}
+
+// 8 layers of 282.5 MB and the table of 40: 2.3 GB, of which a context holds less than two.
+TEST(ShardPlan, CutsWhatIsTooLargeForAChip) {
+  const Graph graph = layers_of(8, 141'250, "decode");
+  EXPECT_EQ(estimate_context({&graph}).weight_bytes, 2'300'000'000);
+  EXPECT_EQ(plan_shards({&graph}, {}), 2);
+  expect_error([&] { require_fit(estimate_context({&graph})); },
+               {"too large for one context", "at most 2000000000 bytes", "--shards"});
 }
 
 TEST(ShardPlan, EndsAtOneShardForEachLayer) { EXPECT_EQ(planned(1), 3); }

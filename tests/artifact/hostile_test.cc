@@ -68,6 +68,7 @@ TEST_F(Hostile, Facts) {
   refuse_facts("vocab_size", 0);
   refuse_facts("vocab_size", "20");
   refuse_facts("context", int64_t{1} << 40);
+  refuse_facts("context", 16);  // of graphs for 8
   refuse_facts("layers", -1);
   refuse_facts("model_type", nullptr);
 }

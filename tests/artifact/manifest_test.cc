@@ -73,6 +73,16 @@ TEST(Manifest, RefusesWhatItDoesNotKnow) {
   expect_complaint([](json& m) { m["files"] = json::array(); }, {"decode.onnx"});
 }
 
+// A graph is compiled for its context: no file beside it makes it longer.
+TEST(Manifest, RefusesAContextThatIsNotTheGraphs) {
+  expect_complaint([](json& m) { m["model"]["context"] = 16; },
+                   {"another context", "expected 16, found 8"});
+  expect_complaint([](json& m) { m["graphs"][0]["io"]["context"] = 16; },
+                   {"another context", "expected 8, found 16"});
+  expect_complaint([](json& m) { m["graphs"][0]["parts"][0]["io"]["context"] = 16; },
+                   {"another context", "expected 8, found 16"});
+}
+
 TEST(Manifest, RefusesNamesThatLeadOutOfTheFolder) {
   for (const char* name : {"../decode.onnx", "/etc/passwd", "a/b", "..", ".hidden", "", "a\nb"}) {
     expect_complaint([&](json& m) { m["graphs"][0]["parts"][0]["file"] = name; },

@@ -116,10 +116,20 @@ TEST_F(ExportToHtp, ShowsWhatTheChipGets) {
   std::vector<std::string> elsewhere = run_arguments(exported, "htp");
   elsewhere.insert(elsewhere.end(), {"--soc", "SM8650"});
   expect_refused(lathe(elsewhere), {exported, "another chip", "SM8750", "SM8650"});
-  auto manifest = nlohmann::json::parse(read_bytes(folder / "exported/lathe.json"));
+  const auto whole = nlohmann::json::parse(read_bytes(folder / "exported/lathe.json"));
+  auto manifest = whole;
   manifest["versions"]["onnxruntime-qnn"] = "2.6.0";
   folder.write("exported/lathe.json", manifest.dump());
   expect_refused(run(exported, "htp"), {exported, "expected 2.6.0", "found 2.7.0"});
+  manifest = whole;
+  const std::string sdk = manifest["versions"]["qnn"];
+  manifest["versions"]["qnn"] = "2.31.0";
+  folder.write("exported/lathe.json", manifest.dump());
+  expect_refused(run(exported, "htp"), {exported, "version of qnn", "expected 2.31.0", sdk});
+  manifest = whole;
+  manifest["chip"]["arch"] = 75;
+  folder.write("exported/lathe.json", manifest.dump());
+  expect_refused(run(exported, "htp"), {exported, "another chip", "V75", "V79"});
 }
 
 TEST_F(ExportToHtp, ACutContextIsRefused) {
@@ -344,6 +354,47 @@ TEST(BadExportFolder, IsOfAnotherVersion) {
     expect_refused(lathe(command),
                    {"lathe.json", "expected 1, found 99", "export the model again"});
   }
+}
+
+// The files are as they were; what is told about them is not.
+TEST_F(ExportToOnnx, AnotherContextIsRefused) {
+  const ExportedFolder exported;
+  const std::string manifest = read_bytes(exported.file("lathe.json"));
+  const auto told = nlohmann::json::parse(manifest);
+  const int64_t context = told["model"]["context"];
+  const auto refuse = [&](const std::function<void(nlohmann::json&)>& change,
+                          const std::vector<std::string>& words) {
+    exported.write("lathe.json", manifest);
+    exported.change_manifest(change);
+    expect_refused(run(exported.path(), "ort"), words);
+  };
+  refuse([&](nlohmann::json& m) { m["model"]["context"] = 2 * context; },
+         {"lathe.json", "another context"});
+  const auto change_all = [&](nlohmann::json& m) {
+    m["model"]["context"] = 2 * context;
+    for (nlohmann::json& graph : m["graphs"]) {
+      graph["io"]["context"] = 2 * context;
+      for (nlohmann::json& part : graph["parts"]) part["io"]["context"] = 2 * context;
+    }
+  };
+  refuse(change_all, {"attention_mask", "wrong shape"});
+  // With shapes to go with it, it contradicts the graph in the file.
+  refuse(
+      [&](nlohmann::json& m) {
+        change_all(m);
+        const auto widen = [&](nlohmann::json& io) {
+          for (nlohmann::json& tensor : io["inputs"]) {
+            for (nlohmann::json& size : tensor["shape"]) {
+              if (size >= context / 2) size = size.get<int64_t>() + context;
+            }
+          }
+        };
+        for (nlohmann::json& graph : m["graphs"]) {
+          widen(graph["io"]);
+          for (nlohmann::json& part : graph["parts"]) widen(part["io"]);
+        }
+      },
+      {".onnx", "another tensor than the contract"});
 }
 
 TEST_F(ExportToOnnx, AChangedFileIsRefused) {

@@ -53,6 +53,7 @@ std::vector<Command> commands() {
         "--print-after",
         "--print-module",
         "--explain",
+        "--report",
         "--threads",
         "--json"}},
       {"run", united({"--prompt", "--chat", "--system", "--template-arg", "--chat-template", "-n",

@@ -10,6 +10,7 @@
 #include "executors/ort/context_wrapper.h"
 #include "executors/ort/library.h"
 #include "executors/ort/loaded_model.h"
+#include "executors/ort/onnx_writer.h"
 #include "support/error.h"
 #include "support/temporary_folder.h"
 
@@ -47,6 +48,22 @@ OrtSettings compiling(const OrtSettings& base, const fs::path& wrapper, bool sha
   return settings;
 }
 
+/// Ends what sessions share after one of them failed. It would else go into the next context, and
+/// the provider would free it at the end of the process, when ONNX Runtime is gone already: a
+/// crash. The last of the sessions ends it, whatever it compiles: here one operator.
+void end_sharing(const OrtSettings& base, const fs::path& work) {
+  const Encoding codes{DType::u8, {1.0f}, 0, -1};
+  Graph graph(GraphRole::decode, 1, 1);
+  const ValueId x = graph.add_input("x", DType::u8, {1, 8});
+  const ValueId y = graph.append({.op = Op::add, .inputs = {x, x}});
+  for (const ValueId value : {x, y}) graph.set_value_type(value, DType::u8, codes);
+  graph.add_output("y", y);
+  const std::string name = "end";
+  write_onnx({{{name, &graph}}}, work);
+  LoadedModel(work / (name + ".onnx"),
+              compiling(base, work / (name + ".context.onnx"), /*shares=*/true, /*last=*/true));
+}
+
 /// A compiler frees in many small pieces what the next graph will want in large ones.
 void return_freed_memory() {
 #ifdef __GLIBC__
@@ -69,12 +86,19 @@ void compile_context(const fs::path& source, std::span<const std::string> names,
   }
 
   const TemporaryFolder work(output);
-  for (const std::string& name : names) {
-    const bool last = &name == &names.back();
-    // What sessions share outlives them; what each has of its own, a copy of the weights, does not.
-    LoadedModel(source / (name + ".onnx"),
-                compiling(base, work.path() / (name + ".onnx"), names.size() > 1, last));
-    return_freed_memory();
+  const bool shares = names.size() > 1;
+  try {
+    for (const std::string& name : names) {
+      const bool last = &name == &names.back();
+      // What sessions share outlives them; what each has of its own, a copy of the weights, does
+      // not.
+      LoadedModel(source / (name + ".onnx"),
+                  compiling(base, work.path() / (name + ".onnx"), shares, last));
+      return_freed_memory();
+    }
+  } catch (const Error&) {
+    if (shares) end_sharing(base, work.path());
+    throw;
   }
   // First what the small files point at.
   move_file(work.path() / (names.front() + "_qnn.bin"), output / binary);

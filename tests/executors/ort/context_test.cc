@@ -103,13 +103,31 @@ TEST_F(CompileContext, TellsWhatTheCompilerMade) {
 
 TEST_F(CompileContext, NamesARejectedOperatorAndLeavesNothing) {
   const TestFolder folder;
-  const std::vector<std::string> names = {"decode", "rejected"};
-  expect_error(
-      [&] {
-        compile_context(ort_model(""), names, folder.path(), "context.bin", {.htp = kSM8750});
-      },
-      {"rejected.onnx", "rejected operator layers.0.activation (Acosh)"});
-  EXPECT_THAT(names_in(folder.path()), ElementsAre());
+  for (const std::vector<std::string>& names :
+       {std::vector<std::string>{"decode", "rejected"}, {"rejected", "decode"}}) {
+    expect_error(
+        [&] {
+          compile_context(ort_model(""), names, folder.path(), "context.bin", {.htp = kSM8750});
+        },
+        {"rejected.onnx", "rejected operator layers.0.activation (Acosh)"});
+    EXPECT_THAT(names_in(folder.path()), ElementsAre());
+  }
+}
+
+// What graphs shared up to the one that was rejected is gone.
+TEST_F(CompileContext, IsAsBeforeAfterARejectedOperator) {
+  const TestFolder folder;
+  const auto bytes_of_both = [&](const std::string& name) {
+    fs::create_directory(folder / name);
+    compile_context(ort_model(""), kBoth, folder / name, "context.bin", {.htp = kSM8750});
+    return fs::file_size(folder / (name + "/context.bin"));
+  };
+  const uintmax_t before = bytes_of_both("before");
+  const std::vector<std::string> rejected = {"decode", "rejected"};
+  EXPECT_THROW(
+      compile_context(ort_model(""), rejected, folder.path(), "context.bin", {.htp = kSM8750}),
+      Error);
+  EXPECT_EQ(bytes_of_both("after"), before);
 }
 
 TEST_F(CompileContext, RefusesAFolderThatIsNotThere) {

@@ -200,16 +200,18 @@ TEST_P(ShardedExport, WritesWhatTheWholeWritesOnTheHtp) { expect_same_text_in_pa
 INSTANTIATE_TEST_SUITE_P(, ShardedExport, ::testing::ValuesIn(exported_models()),
                          [](const auto& info) { return info.param.name; });
 
-using MainlineExport = testing::OrtTest;
+class MainlineExport : public testing::OrtTest, public ::testing::WithParamInterface<ModelCase> {};
 
-// Whole caches of 16 bits go in and out, ids and positions are i64.
-TEST_F(MainlineExport, WritesWhatTheReferenceWritesOnOnnxRuntime) {
+// Whole caches of 16 bits go in and out, ids and positions are i64, masks are made in the graph.
+TEST_P(MainlineExport, WritesWhatTheReferenceWritesOnOnnxRuntime) {
   const TestFolder folder;
-  const ModelCase model = testing::embedded_model();
-  const fs::path artifact = compiled(folder, model, {.variant = "hf_mainline"});
+  const fs::path artifact = compiled(folder, GetParam(), {.variant = "hf_mainline"});
   const auto exported = open_exported(folder, artifact, kOnCpu, options_for(kOnCpu));
-  expect_same_text(model, artifact, *exported, kOnCpu.sqnr_db);
+  expect_same_text(GetParam(), artifact, *exported, kOnCpu.sqnr_db);
 }
+
+INSTANTIATE_TEST_SUITE_P(, MainlineExport, ::testing::ValuesIn(exported_models()),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(ExportFiles, AreOfEachPart) {
   const TestFolder folder;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -33,10 +34,11 @@ OnnxTensor code_of(OnnxNode& node, double number, const OnnxTensor& like) {
       std::as_bytes(std::span(&code, 1)).first(static_cast<size_t>(bits_of(dtype)) / 8), encoding);
 }
 
-/// The attribute `name` as the second operand of an operator on the first input.
+/// The attribute `name` as the second operand of an operator on the first input: like the result,
+/// or, where that is a condition, like the input that it is compared with.
 OnnxTensor operand(OnnxNode& node, std::string_view name) {
   const double number = node.attributes().real(name);
-  const OnnxTensor& like = node.result();
+  const OnnxTensor& like = node.result().dtype == DType::boolean ? node.input(0) : node.result();
   if (like.encoding) return code_of(node, number, like);
   const auto integer = static_cast<int64_t>(number);
   const auto narrow = static_cast<int32_t>(integer);
@@ -60,8 +62,10 @@ void elementwise(OnnxNode& node) {
 }
 
 constexpr char kAdd[] = "Add";
+constexpr char kAnd[] = "And";
 constexpr char kCos[] = "Cos";
 constexpr char kDiv[] = "Div";
+constexpr char kGreater[] = "Greater";
 constexpr char kLess[] = "LessOrEqual";
 constexpr char kMatMul[] = "MatMul";
 constexpr char kMul[] = "Mul";
@@ -105,6 +109,9 @@ void mean(OnnxNode& node) {
   node.apply("ReduceMean", {node.input(0), node.onnx().integers({-1})}, {{"keepdims", int64_t{1}}});
 }
 
+/// Of all elements.
+void largest(OnnxNode& node) { node.apply("ReduceMax", node.inputs(), {{"keepdims", int64_t{0}}}); }
+
 void power(OnnxNode& node) { node.apply("Pow", {node.input(0), operand(node, "exponent")}); }
 
 void rsqrt(OnnxNode& node) {
@@ -112,7 +119,9 @@ void rsqrt(OnnxNode& node) {
 }
 
 void where(OnnxNode& node) {
-  node.apply("Where", {node.input(0), node.input(1), operand(node, "other")});
+  std::vector<OnnxTensor> inputs = node.inputs();
+  if (inputs.size() < 3) inputs.push_back(operand(node, "other"));
+  node.apply("Where", inputs);
 }
 
 // --- movement
@@ -155,6 +164,20 @@ void slice(OnnxNode& node) {
   slice(node, dim, start, start + node.result().shape[static_cast<size_t>(dim)], node.result());
 }
 
+/// Nothing by itself: each getitem behind it takes its own part.
+void chunk(OnnxNode& node) { node.set_result(node.input(0)); }
+
+/// One of the equal parts of what a chunk cuts.
+void getitem(OnnxNode& node) {
+  const Shape& whole = node.input(0).shape;
+  const Shape& part = node.result().shape;
+  const auto at = std::mismatch(part.begin(), part.end(), whole.begin(), whole.end());
+  const auto dim = std::min<int64_t>(at.first - part.begin(), std::ssize(part) - 1);
+  const int64_t size = part[static_cast<size_t>(dim)];
+  const int64_t start = node.attributes().integer("index") * size;
+  slice(node, dim, start, start + size, node.result());
+}
+
 void select(OnnxNode& node) {
   Shape shape = node.input(0).shape;
   const int64_t dim = node.dimension("dim", shape);
@@ -192,6 +215,14 @@ void arange(OnnxNode& node) {
   std::vector<int64_t> numbers(static_cast<size_t>(node.result().shape[0]));
   std::iota(numbers.begin(), numbers.end(), 0);
   node.set_result(node.onnx().integers(numbers));
+}
+
+void new_ones(OnnxNode& node) {
+  const OnnxTensor& like = node.result();
+  if (like.dtype != DType::boolean) refuse(node, "makes no conditions");
+  const std::vector<std::byte> ones(static_cast<size_t>(elements(like.shape)), std::byte{1});
+  node.set_result(
+      node.onnx().shared("ones " + to_string(like.shape), like.dtype, like.shape, ones));
 }
 
 void zeros(OnnxNode& node) {
@@ -267,10 +298,14 @@ void write_operator(OnnxNode& node) {
   switch (node.node().op) {
     case Op::add:
       return elementwise<kAdd>(node);
+    case Op::and_:
+      return elementwise<kAnd>(node);
     case Op::arange:
       return arange(node);
     case Op::cat:
       return concat(node);
+    case Op::chunk:
+      return chunk(node);
     case Op::conv2d:
       return conv2d(node);
     case Op::cos:
@@ -283,6 +318,10 @@ void write_operator(OnnxNode& node) {
       return expand(node);
     case Op::gelu:
       return gelu(node);
+    case Op::getitem:
+      return getitem(node);
+    case Op::gt:
+      return elementwise<kGreater>(node);
     case Op::hadamard:
       return hadamard(node);
     case Op::index_copy_:
@@ -295,12 +334,16 @@ void write_operator(OnnxNode& node) {
       return masked_softmax(node);
     case Op::matmul:
       return elementwise<kMatMul>(node);
+    case Op::max:
+      return largest(node);
     case Op::mean:
       return mean(node);
     case Op::mul:
       return elementwise<kMul>(node);
     case Op::neg:
       return elementwise<kNeg>(node);
+    case Op::new_ones:
+      return new_ones(node);
     case Op::permute:
       return permute(node);
     case Op::pow:

@@ -112,6 +112,14 @@ inline const OnnxCase kOnnxCases[] = {
     %small = lathe.requantize(%across) : u8[1, 3, 2, 6]<0.25, 128>
     %y = aten.add(%small, %small) : u8[1, 3, 2, 6]<0.5, 128>
     output y = %y)"},
+    {"halves of a packed projection", R"(
+    graph decode ar=2 cl=2
+    input %x : u16[1, 2, 64]<0.0001, 32768>
+    %parts = aten.chunk(%x) {chunks=2, dim=-1} : u16[2, 1, 2, 32]
+    %first = operator.getitem(%parts) {index=0} : u16[1, 2, 32]
+    %second = operator.getitem(%parts) {index=1} : u16[1, 2, 32]
+    %y = aten.mul(%first, %second) : u16[1, 2, 32]<0.0004, 32768>
+    output y = %y)"},
     // ONNX has no rsqrt, and the HTP's power of -0.5 is right to 0.4 %.
     {"a norm as it is traced", R"(
     graph decode ar=2 cl=2

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/golden.h"
 #include "api/variants.h"
 #include "lathe/export.h"
 #include "lathe/language_model.h"
@@ -59,6 +60,20 @@ TEST_F(VariantCountsOfTiny, HfHasNoMoreThanStatic) {
     EXPECT_GT(counts.context_bytes, counts.weight_bytes);
   }
 }
+
+class VariantCountsOfFamily : public testing::OrtTest,
+                              public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(VariantCountsOfFamily, HfHasNoMoreThanStatic) {
+  const std::filesystem::path source = testing::test_data() / "tiny" / GetParam();
+  const VariantCountsReport report = count_variants(source, at_context(64));
+  ASSERT_EQ(report.variants.size(), kVariants.size());
+  EXPECT_THAT(excess(report.variants[2], report.variants[0]), IsEmpty());
+}
+
+// The families that have a static form.
+INSTANTIATE_TEST_SUITE_P(, VariantCountsOfFamily, ::testing::Values("llama", "qwen2"),
+                         [](const auto& info) { return std::string(info.param); });
 
 /// Its graph goes to the compiler as it was traced; what is counted is what computes the same.
 TEST_F(VariantCountsOfTiny, HfMainlineWritesTheSameOnTheSimulator) {

@@ -296,7 +296,7 @@ CompileReport compile(const std::filesystem::path& source, const std::filesystem
   if (options.report) {
     options.report(describe(product_accuracies(graphs.front(), weights, plan, pool)));
   }
-  graphs = quantize_model(graphs, calibration.ranges, plan, pool).graphs;
+  graphs = quantize_model(graphs, calibration.ranges, recipe.headroom, plan, pool).graphs;
   run_on_all(graphs, pipeline.lower, shown);
   require_needed(pipeline.lower, form.control);
   for (const Graph& graph : graphs) verify(graph, true);

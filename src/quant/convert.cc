@@ -91,7 +91,7 @@ bool has_constant(const Graph& graph, const Groups& groups, int32_t group) {
 }
 
 Encoding group_encoding(const Graph& graph, const Groups& groups, int32_t group,
-                        const RangeTable& ranges, ThreadPool& pool) {
+                        const RangeTable& ranges, int headroom, ThreadPool& pool) {
   const Value& first = graph.value(groups.sources(group).front());
   if (!first.spec) fail({.what = "the value is not annotated", .where = "%" + first.name});
   const QuantSpec& spec = *first.spec;
@@ -101,7 +101,7 @@ Encoding group_encoding(const Graph& graph, const Groups& groups, int32_t group,
   if (spec.scheme == Scheme::rotary) {
     range = rotary_range(range);
   } else if (spec.dtype == DType::u16 && !has_constant(graph, groups, group)) {
-    range = with_headroom(range);
+    range = with_headroom(range, headroom);
   }
   if (spec.scheme == Scheme::symmetric) return symmetric_encoding(spec.dtype, range, first.name);
   return affine_encoding(spec.dtype, range, first.name);
@@ -266,11 +266,12 @@ void require_same_structure(const Graph& a, const Graph& b) {
   if (!same_outputs) refuse_roles(a, b, "the outputs are not the same");
 }
 
-EncodingTable make_encodings(const Graph& graph, const RangeTable& ranges, ThreadPool& pool) {
+EncodingTable make_encodings(const Graph& graph, const RangeTable& ranges, int headroom,
+                             ThreadPool& pool) {
   const Groups groups(graph);
   EncodingTable encodings(static_cast<size_t>(graph.value_count()));
   for (int32_t group = 0; group < groups.count(); ++group) {
-    const Encoding encoding = group_encoding(graph, groups, group, ranges, pool);
+    const Encoding encoding = group_encoding(graph, groups, group, ranges, headroom, pool);
     for (const ValueId id : groups.members(group)) encodings[static_cast<size_t>(id)] = encoding;
   }
   return encodings;

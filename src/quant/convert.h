@@ -28,7 +28,8 @@ using EncodingTable = std::vector<std::optional<Encoding>>;
 /// graph's constants. A range is looked up by value id; that of a requantize node is that of
 /// its input's group, so calibration may have run before annotation. Throws Error naming a value
 /// without a range.
-EncodingTable make_encodings(const Graph& graph, const RangeTable& ranges, ThreadPool& pool);
+EncodingTable make_encodings(const Graph& graph, const RangeTable& ranges, int headroom,
+                             ThreadPool& pool);
 
 /// Quantized constants of a model, so that its roles share their bytes. A constant is named after
 /// its source and its form: "model.embed_tokens.weight.u16" and "model.embed_tokens.weight.i8" for

@@ -40,9 +40,9 @@ void quantize_tensor(const Encoding& encoding, std::span<const float> numbers, C
 
 }  // namespace
 
-ValueRange with_headroom(const ValueRange& seen) {
-  constexpr float kHeadroom = 1.25f;
-  return {seen.low * kHeadroom, seen.high * kHeadroom};
+ValueRange with_headroom(const ValueRange& seen, int percent) {
+  const float factor = static_cast<float>(100 + percent) / 100.0f;
+  return {seen.low * factor, seen.high * factor};
 }
 
 Encoding affine_encoding(DType dtype, const ValueRange& range, std::string_view value) {

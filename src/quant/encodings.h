@@ -15,10 +15,10 @@ namespace lathe {
 // stored value is THE scale: codes are computed against it here, and every executor and every
 // export dequantizes with it.
 
-/// What 16-bit activations are encoded for: a quarter more than calibration saw, for tokens that
-/// its texts do not have and texts unlike them. A number beyond the range costs far more than the
-/// third of a bit that this takes from all others (docs/accuracy.md); 8 bits have no third to give.
-ValueRange with_headroom(const ValueRange& seen);
+/// What 16-bit activations are encoded for: `percent` more than calibration saw, at both ends, for
+/// tokens that its texts do not have and texts unlike them. A number beyond the range costs far
+/// more than the part of a bit that this takes from all others (docs/accuracy.md).
+ValueRange with_headroom(const ValueRange& seen, int percent);
 
 /// Affine over `range` widened to hold zero, for DType::u16 and DType::u8:
 /// s = max((hi - lo) / steps, 1e-4 / steps), zp = round(-lo / s). Throws Error naming `value` where

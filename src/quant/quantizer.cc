@@ -32,13 +32,13 @@ std::vector<GroupReport> report(const Graph& graph, const RangeTable& ranges,
 
 }  // namespace
 
-QuantizedModel quantize_model(std::span<const Graph> graphs, const RangeTable& ranges,
+QuantizedModel quantize_model(std::span<const Graph> graphs, const RangeTable& ranges, int headroom,
                               const WeightPlan& weights, ThreadPool& pool) {
   if (graphs.empty()) fail({.what = "there is no graph to quantize"});
   QuantizedModel model;
   for (const Graph& graph : graphs) require_same_structure(graphs.front(), graph);
 
-  const EncodingTable encodings = make_encodings(graphs.front(), ranges, pool);
+  const EncodingTable encodings = make_encodings(graphs.front(), ranges, headroom, pool);
   WeightCache cache;
   for (const Graph& graph : graphs) {
     model.graphs.push_back(insert_qdq(graph, encodings, weights, cache, pool));

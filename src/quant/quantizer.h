@@ -27,11 +27,12 @@ struct QuantizedModel {
 
 /// From annotated float graphs, one for each role that is wanted, to quantized ones.
 ///
-/// `ranges` are those of the values before annotation, by id (see calibrate). `weights` has a
+/// `ranges` are those of the values before annotation, by id (see calibrate), `headroom` percent of
+/// what 16-bit activations get beyond them (see with_headroom). `weights` has a
 /// format for each product with a weight (choose_weights). The result does not depend on the number
 /// of threads. Throws Error where roles differ, a value has no range, or a weight is NaN or
 /// infinite.
-QuantizedModel quantize_model(std::span<const Graph> graphs, const RangeTable& ranges,
+QuantizedModel quantize_model(std::span<const Graph> graphs, const RangeTable& ranges, int headroom,
                               const WeightPlan& weights, ThreadPool& pool);
 
 }  // namespace lathe

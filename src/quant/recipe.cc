@@ -17,15 +17,16 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kHighestPriority = 1000;
+constexpr int64_t kMostHeadroom = 1000;
 constexpr int64_t kMostSteps = 1000;
 constexpr int64_t kMostShards = 64;
 constexpr int64_t kWidestPrefill = 4096;
 constexpr std::array<int64_t, 3> kBlocks{16, 32, 64};
 
-constexpr std::array<std::string_view, 16> kRecipeKeys{
+constexpr std::array<std::string_view, 17> kRecipeKeys{
     "name",   "notes",          "source",     "applies_to", "dtype",   "granularity",
     "block",  "kv_bits",        "transforms", "r3",         "seq_mse", "masked_softmax",
-    "shards", "host_embedding", "prefill",    "rules"};
+    "shards", "host_embedding", "prefill",    "rules",      "headroom"};
 constexpr std::array<std::string_view, 7> kRuleKeys{"match", "priority",  "dtype", "granularity",
                                                     "block", "symmetric", "notes"};
 constexpr std::array<std::string_view, 2> kMatchKeys{"op", "module"};
@@ -130,6 +131,8 @@ Recipe parse_recipe(std::string_view text, const std::string& where) {
   recipe.kv_bits = read_kv_bits(fields, dtype);
   recipe.transforms = fields.optional_boolean("transforms").value_or(false);
   recipe.r3 = fields.optional_boolean("r3").value_or(false);
+  recipe.headroom = static_cast<int>(
+      fields.optional_integer("headroom", 0, kMostHeadroom).value_or(recipe.headroom));
   recipe.seq_mse = static_cast<int>(fields.optional_integer("seq_mse", 0, kMostSteps).value_or(0));
   recipe.masked_softmax = fields.optional_boolean("masked_softmax").value_or(false);
   recipe.shards = static_cast<int>(fields.optional_integer("shards", 1, kMostShards).value_or(1));

@@ -35,6 +35,7 @@ struct Recipe {
   bool transforms = false;      ///< fold transforms into the weights first (docs/numerics.md)
   bool r3 = false;              ///< rotate queries and keys after RoPE
   bool masked_softmax = false;  ///< masks replace scores instead of being added to them
+  int headroom = 25;            ///< percent beyond what calibration saw, of 16-bit activations
   int seq_mse = 0;              ///< steps of the search for weight scales; 0: none
   int shards = 1;               ///< parts that an NPU runs one after the other
   bool host_embedding = false;  ///< an NPU is given the rows of the embedding, not its table

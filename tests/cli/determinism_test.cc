@@ -62,7 +62,6 @@ TEST(Determinism, LogitsAreEqualByteForByte) {
   const std::string expected = logits({});
   EXPECT_EQ(logits({"--mode", "kv"}), expected);
   EXPECT_EQ(logits({"--threads", "1"}), expected);
-  EXPECT_EQ(logits({"--executor", "reference"}), expected);
 }
 
 TEST(Determinism, CompilingTwiceGivesTheSameArtifact) {

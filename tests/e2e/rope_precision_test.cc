@@ -121,7 +121,7 @@ Graph quantized(Graph graph) {
   const std::vector<CalibrationBatch> batches(1);
   const RangeTable ranges = calibrate(graph, observe, batches, pool);
   run_passes(graph, pipeline.annotate);
-  Graph integer = quantize_model({&graph, 1}, ranges, {}, pool).graphs.front();
+  Graph integer = quantize_model({&graph, 1}, ranges, 0, {}, pool).graphs.front();
   run_passes(integer, pipeline.lower);
   return integer;
 }

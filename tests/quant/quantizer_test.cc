@@ -37,7 +37,7 @@ QuantizedModel quantize_layer(const Recipe& recipe, int threads) {
   const RangeTable ranges =
       calibrate(test::one_layer(GraphRole::calibrate, 10, 10), test::run_one_layer, kBatches, pool);
   const WeightPlan weights{formats_of(choices)};
-  QuantizedModel model = quantize_model(graphs, ranges, weights, pool);
+  QuantizedModel model = quantize_model(graphs, ranges, recipe.headroom, weights, pool);
   for (Graph& graph : model.graphs) run_passes(graph, pipeline.lower, control);
   return model;
 }
@@ -94,13 +94,14 @@ TEST_F(QuantizedLayer, EncodingsFollowTheRangesSeenInCalibration) {
     return ranges[static_cast<size_t>(calibration.find(name))];
   };
   EXPECT_EQ(value(decode_, "attended").encoding,
-            affine_encoding(DType::u16, with_headroom(range("attended")), ""));
+            affine_encoding(DType::u16, with_headroom(range("attended"), 25), ""));
   EXPECT_EQ(value(decode_, "v_cache_0").encoding, symmetric_encoding(DType::u8, range("v"), ""));
   EXPECT_EQ(value(decode_, "k_cache_0").encoding,
             symmetric_encoding(DType::u8, range("k_rope"), ""));
   ValueRange q = range("q");
   q.include(range("q_neg"));
-  EXPECT_EQ(value(decode_, "q_half").encoding, affine_encoding(DType::u16, with_headroom(q), ""));
+  EXPECT_EQ(value(decode_, "q_half").encoding,
+            affine_encoding(DType::u16, with_headroom(q, 25), ""));
 }
 
 TEST_F(QuantizedLayer, FixedEncodingsAndTables) {
@@ -206,7 +207,7 @@ TEST(Quantizer, RefusesRolesThatDiffer) {
   const std::vector<Graph> graphs{test::one_layer(GraphRole::decode, 1, 16), parse_graph(text)};
   ThreadPool pool(1);
   try {
-    quantize_model(graphs, {}, {}, pool);
+    quantize_model(graphs, {}, 0, {}, pool);
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("aten.silu"));
@@ -218,7 +219,7 @@ TEST(Quantizer, NamesAValueThatCalibrationDidNotSee) {
   run_passes(graph, pipeline_of(Variant::hf, Target::cpu).annotate);
   ThreadPool pool(1);
   try {
-    quantize_model({&graph, 1}, {}, {}, pool);
+    quantize_model({&graph, 1}, {}, 0, {}, pool);
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("of layers.0"));

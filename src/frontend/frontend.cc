@@ -1,7 +1,5 @@
 #include "frontend/frontend.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <string_view>
 #include <utility>
@@ -23,16 +21,16 @@ struct Family {
 };
 
 constexpr std::array kFamilies{Family{"llama", hf::build_llama, static_form::build_llama},
-                               Family{"mistral", hf::build_llama},
+                               Family{"mistral", hf::build_llama, static_form::build_llama},
                                Family{"qwen2", hf::build_llama, static_form::build_llama},
-                               Family{"smollm3", hf::build_llama},
-                               Family{"qwen3", hf::build_qwen3},
-                               Family{"granite", hf::build_granite},
-                               Family{"olmo2", hf::build_olmo2},
-                               Family{"gemma", hf::build_gemma},
-                               Family{"gemma2", hf::build_gemma2},
-                               Family{"gemma3_text", hf::build_gemma3},
-                               Family{"phi3", hf::build_phi3},
+                               Family{"smollm3", hf::build_llama, static_form::build_llama},
+                               Family{"qwen3", hf::build_qwen3, static_form::build_llama},
+                               Family{"granite", hf::build_granite, static_form::build_llama},
+                               Family{"olmo2", hf::build_olmo2, static_form::build_olmo2},
+                               Family{"gemma", hf::build_gemma, static_form::build_llama},
+                               Family{"gemma2", hf::build_gemma2, static_form::build_gemma2},
+                               Family{"gemma3_text", hf::build_gemma3, static_form::build_gemma3},
+                               Family{"phi3", hf::build_phi3, static_form::build_phi3},
                                Family{"glm", hf::build_glm}};
 
 const Family& family_of(const Checkpoint& checkpoint) {
@@ -55,17 +53,6 @@ Graph build_static_graph(std::shared_ptr<const Checkpoint> checkpoint, const Gra
   const Family& family = family_of(*checkpoint);
   if (family.static_form == nullptr) {
     fail({.what = "this model type has no static form", .found = checkpoint->config().model_type});
-  }
-  const ModelConfig& config = checkpoint->config();
-  if (config.hidden_act != Activation::silu) {
-    fail({.what = "the static form has no other activation than silu",
-          .where = "config.json: hidden_act"});
-  }
-  if (config.sliding_window > 0 && config.sliding_window < shape.context) {
-    fail({.what = "the static form has no sliding windows",
-          .where = "config.json: sliding_window",
-          .expected = fmt::format("0, or at least the context of {}", shape.context),
-          .found = fmt::format("{}", config.sliding_window)});
   }
   return family.static_form(std::move(checkpoint), shape, form);
 }

@@ -39,8 +39,10 @@ struct StaticForm {
 /// The float graph as one writes it for an NPU by hand, and what the passes are measured by:
 /// projections as 1x1 convolutions, rows of RoPE tables picked by position, caches of which only
 /// the new pair comes back, keys transposed. Weights stay in the checkpoint until used.
-///   inputs:  tokens i32 [1, AR], attention_mask f32 [1, 1, AR, CL], position i32 [1, AR],
-///            k_cache_i f32 [1, Hkv, D, CL - AR], v_cache_i f32 [1, Hkv, CL - AR, D]
+///   inputs:  tokens i32 [1, AR], attention_mask f32 [1, 1, AR, CL], window_attention_mask f32
+///            [1, 1, AR, S + AR], position i32 [1, AR], k_cache_i f32 [1, Hkv, D, S],
+///            v_cache_i f32 [1, Hkv, S, D]; S = CL - AR, or min(W, CL - AR) where a layer slides
+///            over a window W shorter than CL; of the masks those that layers read
 ///   outputs: logits f32 [1, AR, V], k_new_i f32 [1, Hkv, D, AR], v_new_i f32 [1, Hkv, AR, D]
 /// Graphs of all roles have the same ids. Throws Error for a family without a frontend.
 Graph build_static_graph(std::shared_ptr<const Checkpoint> checkpoint, const GraphShape& shape,

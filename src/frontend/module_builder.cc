@@ -1,7 +1,10 @@
 #include "frontend/module_builder.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "graph/slice_channels.h"
 #include "support/error.h"
 
 namespace lathe {
@@ -115,6 +118,34 @@ ValueId ModuleBuilder::conv2d(const std::string& name, ValueId x, bool bias) {
   std::vector<ValueId> inputs{x, filter(path_of("weight"))};
   if (bias) inputs.push_back(parameter("bias"));
   return apply(Op::conv2d, std::move(inputs));
+}
+
+Value ModuleBuilder::part_of(const std::string& name, const Channels& part) {
+  const int tensor = tensor_named(path_of(name));
+  Value whole;
+  whole.name = path_of(name);
+  whole.shape = checkpoint_->tensors()[static_cast<size_t>(tensor)].shape;
+  whole.constant = stored(tensor);
+  return slice_channels(whole, part.first, part.count, fmt::format(".{}", part.first));
+}
+
+ValueId ModuleBuilder::conv2d_part(const std::string& name, ValueId x, bool bias,
+                                   const Channels& part) {
+  const Scope scope(*this, name);
+  const Value weight = part_of("weight", part);
+  const Shape filter{weight.shape[0], weight.shape[1], 1, 1};
+  std::vector<ValueId> inputs{
+      x, graph_.add_constant(weight.name, weight.dtype, filter, weight.constant)};
+  if (bias) {
+    const Value added = part_of("bias", part);
+    inputs.push_back(graph_.add_constant(added.name, added.dtype, added.shape, added.constant));
+  }
+  return apply(Op::conv2d, std::move(inputs));
+}
+
+ValueId ModuleBuilder::softcapped(ValueId x, double softcap) {
+  const ValueId part = apply(Op::div, {x}, {{"other", softcap}});
+  return mul(apply(Op::tanh, {part}), softcap);
 }
 
 }  // namespace lathe

@@ -15,6 +15,12 @@ namespace lathe {
 /// The end of a slice that goes as far as there is something.
 inline constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();
 
+/// Channels [first, first + count) of a projection.
+struct Channels {
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
 /// Appends nodes to a graph with the path of the Hugging Face module that is being written, and
 /// gives access to the checkpoint's weights under that path.
 class ModuleBuilder {
@@ -71,11 +77,17 @@ class ModuleBuilder {
   ValueId linear(const std::string& name, ValueId x, bool bias);
   /// The same as a conv2d: x [1, K, 1, AR] -> [1, N, 1, AR].
   ValueId conv2d(const std::string& name, ValueId x, bool bias);
+  /// The same with some of the Linear's channels: one of several projections that share a weight.
+  ValueId conv2d_part(const std::string& name, ValueId x, bool bias, const Channels& part);
+  /// softcap * tanh(x / softcap)
+  ValueId softcapped(ValueId x, double softcap);
 
  private:
   std::string path_of(const std::string& name) const;
   /// Index of a tensor of the checkpoint. Throws Error where there is none.
   int tensor_named(const std::string& name) const;
+  /// Some channels of a parameter of the current module, [count, ...].
+  Value part_of(const std::string& name, const Channels& part);
   /// The data of a tensor: one object for all values of the graph that hold it.
   std::shared_ptr<const Constant> stored(int tensor);
 

@@ -12,6 +12,9 @@
 //   %y = add(%a, %b)                                   %e = mul(%x1, %sin)
 //                                                      %hi = add(%d, %e)
 //                                                      %y = cat(%lo, %hi) {dim=3}
+//
+// Where a part of each head rotates, %x is a slice of it, and %y is joined with the rest: halves
+// are slices of the whole head then, and one cat joins all three.
 
 #include <map>
 #include <optional>
@@ -19,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/operators.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -147,6 +151,7 @@ class HalfSplit {
     const ValueId sin = half_rows(sin_rows);
     const std::string module = graph_.node(id).module;
     const int64_t width = graph_.value(rope.x).shape.back();
+    const Source source = source_of(rope.x);
     const auto insert = [&](Op op, std::vector<ValueId> inputs, Attributes attributes = {}) {
       return graph_.insert_before(id, {.op = op,
                                        .inputs = std::move(inputs),
@@ -154,7 +159,9 @@ class HalfSplit {
                                        .module = module});
     };
     const auto half = [&](int64_t start, int64_t end) {
-      return insert(Op::slice, {rope.x}, {{"dim", int64_t{3}}, {"start", start}, {"end", end}});
+      return insert(
+          Op::slice, {source.x},
+          {{"dim", int64_t{3}}, {"start", source.first + start}, {"end", source.first + end}});
     };
     const ValueId x1 = half(0, width / 2);
     const ValueId x2 = half(width / 2, width);
@@ -164,8 +171,41 @@ class HalfSplit {
     const ValueId c = insert(Op::mul, {x2, cos});
     const ValueId d = insert(Op::mul, {x1, sin});
     const ValueId high = insert(Op::add, {c, d});
+    if (const std::optional<NodeId> wider = joined_with_the_rest(graph_.node(id).output())) {
+      const Node joined = graph_.node(*wider);
+      const ValueId whole = graph_.insert_before(*wider, {.op = Op::cat,
+                                                          .inputs = {low, high, joined.inputs[1]},
+                                                          .attributes = {{"dim", int64_t{3}}},
+                                                          .module = joined.module});
+      graph_.replace_uses(joined.output(), whole);
+      return;
+    }
     const ValueId rotated = insert(Op::cat, {low, high}, {{"dim", int64_t{3}}});
     graph_.replace_uses(graph_.node(id).output(), rotated);
+  }
+
+  /// Where numbers of a slice along heads come from.
+  struct Source {
+    ValueId x = kNone;
+    int64_t first = 0;
+  };
+  Source source_of(ValueId x) const {
+    const Node* slice = producer_if(graph_, x, {Op::slice});
+    if (slice == nullptr || slice->attributes.integer("dim") != 3 || slice_step(*slice) != 1) {
+      return {x, 0};
+    }
+    return {slice->inputs[0], slice->attributes.integer("start")};
+  }
+
+  /// cat(rotated, rest) along heads, if nothing else reads what is rotated.
+  std::optional<NodeId> joined_with_the_rest(ValueId rotated) const {
+    const std::vector<NodeId> readers = graph_.users()[static_cast<size_t>(rotated)];
+    if (readers.size() != 1 || is_output(graph_, rotated)) return std::nullopt;
+    const Node& cat = graph_.node(readers.front());
+    if (cat.op != Op::cat || cat.inputs.size() != 2 || cat.inputs[0] != rotated)
+      return std::nullopt;
+    const int64_t dim = cat.attributes.integer("dim");
+    return dim == 3 || dim == -1 ? std::optional(cat.id) : std::nullopt;
   }
 
   Graph& graph_;

@@ -86,7 +86,8 @@ class Rotation {
   /// The product of queries and keys, behind scaling and mask.
   const Node* scores_behind(ValueId value) const {
     const Node* node = producer_if(
-        graph_, value, {Op::matmul, Op::add, Op::sub, Op::mul, Op::where, Op::requantize});
+        graph_, value,
+        {Op::matmul, Op::add, Op::sub, Op::mul, Op::div, Op::tanh, Op::where, Op::requantize});
     if (node == nullptr || node->op == Op::matmul) return node;
     for (const ValueId input : node->inputs) {
       if (const Node* scores = scores_behind(input)) return scores;

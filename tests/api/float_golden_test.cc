@@ -51,14 +51,8 @@ TEST_P(FloatGolden, LogitsOfEveryPrompt) {
   }
 }
 
-std::vector<ModelCase> all_models() {
-  std::vector<ModelCase> models = testing::tiny_models();
-  models.push_back(testing::embedded_model());
-  return models;
-}
-
 INSTANTIATE_TEST_SUITE_P(, FloatGolden,
-                         ::testing::Combine(::testing::ValuesIn(all_models()),
+                         ::testing::Combine(::testing::ValuesIn(testing::all_models()),
                                             ::testing::Values(FloatExecutor::fast,
                                                               FloatExecutor::reference)),
                          [](const auto& info) {

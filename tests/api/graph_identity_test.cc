@@ -5,7 +5,9 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "api/model_cases.h"
 #include "artifact/read.h"
 #include "graph/diff.h"
 #include "lathe/compile.h"
@@ -22,7 +24,7 @@ using ::testing::HasSubstr;
 using testing::TestFolder;
 
 struct Case {
-  const char* name;
+  std::string name;
   std::string source;
   std::function<void(CompileOptions&)> choose;
 };
@@ -79,9 +81,23 @@ INSTANTIATE_TEST_SUITE_P(
              [](CompileOptions& options) {
                options.quant = "16a4w_block";
                options.block = 32;
-             }},
-        Case{"another_checkpoint", LATHE_TEST_DATA "/tiny/llama", [](CompileOptions&) {}}),
-    [](const auto& info) { return std::string(info.param.name); });
+             }}),
+    [](const auto& info) { return info.param.name; });
+
+class GraphIdentityOfFamilies : public GraphIdentity {};
+
+TEST_P(GraphIdentityOfFamilies, HfIsStatic) { expect_hf_is_static(GetParam().source, {}); }
+
+std::vector<Case> every_family() {
+  std::vector<Case> cases;
+  for (const testing::ModelCase& model : testing::tiny_models()) {
+    cases.push_back({model.name, model.source.string(), {}});
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(, GraphIdentityOfFamilies, ::testing::ValuesIn(every_family()),
+                         [](const auto& info) { return info.param.name; });
 
 /// A recipe with what the built-in ones leave alone.
 class MaskedSoftmaxAnd8BitValues : public GraphIdentity {

@@ -31,6 +31,14 @@ std::vector<ModelCase> tiny_models() {
   return models;
 }
 
+std::vector<ModelCase> all_models() {
+  std::vector<ModelCase> models = tiny_models();
+  models.push_back(embedded_model());
+  return models;
+}
+
+int64_t context_of(size_t prompt_length) { return prompt_length <= 48 ? 64 : 256; }
+
 std::string of_prompt(int prompt, const std::string& tensor) {
   return "p" + std::to_string(prompt) + "." + tensor;
 }

@@ -28,10 +28,17 @@ ModelCase tiny_llama();
 /// outliers.
 std::vector<ModelCase> tiny_models();
 
+/// Those, and the embedded one.
+std::vector<ModelCase> all_models();
+
 /// For names of parameterized tests.
 inline std::ostream& operator<<(std::ostream& out, const ModelCase& model) {
   return out << model.name;
 }
+
+/// The context that a prompt is run in: a short one for a short prompt, since longrope has another
+/// rotation in a long one, and Hugging Face chooses it by the length of what it is given.
+int64_t context_of(size_t prompt_length);
 
 /// "p0.logits"
 std::string of_prompt(int prompt, const std::string& tensor);

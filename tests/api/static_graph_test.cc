@@ -29,7 +29,6 @@ using testing::ModelCase;
 using testing::of_prompt;
 
 constexpr double kTolerance = 5e-4;
-constexpr int64_t kContext = 128;
 constexpr int64_t kChunk = 16;
 
 std::unique_ptr<Session> session_of(Graph graph) {
@@ -49,28 +48,28 @@ TEST_P(StaticGraph, GivesTheLogitsOfEveryPrompt) {
   const auto& [which, form] = GetParam();
   const Golden golden(which.golden);
   const auto checkpoint = open_source(which.source);
-  const auto build = [&, &form = form](GraphRole role, int64_t tokens) {
-    return session_of(build_static_graph(checkpoint, {role, tokens, kContext}, form.form));
-  };
-  Runner runner(build(GraphRole::decode, 1), build(GraphRole::prefill, kChunk), RunMode::hybrid);
   for (int prompt = 0; prompt < which.prompts; ++prompt) {
-    runner.reset();
     const std::vector<int64_t> ids = golden.ids(of_prompt(prompt, "input_ids"));
+    const auto build = [&, &form = form](GraphRole role, int64_t tokens) {
+      return session_of(build_static_graph(
+          checkpoint, {role, tokens, testing::context_of(ids.size())}, form.form));
+    };
+    Runner runner(build(GraphRole::decode, 1), build(GraphRole::prefill, kChunk), RunMode::hybrid);
     const double difference = max_difference(testing::prefill_logits(runner, ids),
                                              golden.floats(of_prompt(prompt, "logits")));
     EXPECT_LE(difference, kTolerance) << of_prompt(prompt, "logits");
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    , StaticGraph,
-    ::testing::Combine(::testing::Values(testing::embedded_model(), testing::tiny_llama()),
-                       ::testing::Values(FormCase{"plain", {}},
-                                         FormCase{"r3_decomposed",
-                                                  {.r3 = true, .decomposed_silu = true}})),
-    [](const auto& info) {
-      return std::get<0>(info.param).name + "_" + std::get<1>(info.param).name;
-    });
+INSTANTIATE_TEST_SUITE_P(, StaticGraph,
+                         ::testing::Combine(::testing::ValuesIn(testing::all_models()),
+                                            ::testing::Values(FormCase{"plain", {}},
+                                                              FormCase{"r3_decomposed",
+                                                                       {.r3 = true,
+                                                                        .decomposed_silu = true}})),
+                         [](const auto& info) {
+                           return std::get<0>(info.param).name + "_" + std::get<1>(info.param).name;
+                         });
 
 // Heads of 24 have no Hadamard matrix of their own.
 TEST(StaticGraphR3, AHeadOfAnyEvenSizeIsRotatedWithoutChangingTheLogits) {
@@ -109,10 +108,14 @@ void expect_isomorphic(const std::shared_ptr<const Checkpoint>& checkpoint) {
   }
 }
 
-TEST(GraphIdentity, PassesTurnHuggingFacesGraphIntoTheStaticOne) {
-  expect_isomorphic(open_source("tiny"));
-  expect_isomorphic(open_source(testing::tiny_llama().source));
+class GraphIdentityOf : public ::testing::TestWithParam<ModelCase> {};
+
+TEST_P(GraphIdentityOf, PassesTurnHuggingFacesGraphIntoTheStaticOne) {
+  expect_isomorphic(open_source(GetParam().source));
 }
+
+INSTANTIATE_TEST_SUITE_P(, GraphIdentityOf, ::testing::ValuesIn(testing::all_models()),
+                         [](const auto& info) { return info.param.name; });
 
 // Biases, a head of its own, heads of 24 rotated by a matrix, as many key-value heads as heads.
 TEST(GraphIdentity, HoldsForOtherShapesOfLlama) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/golden.h"
+#include "api/model_cases.h"
 #include "api/variants.h"
 #include "lathe/export.h"
 #include "lathe/language_model.h"
@@ -62,18 +62,16 @@ TEST_F(VariantCountsOfTiny, HfHasNoMoreThanStatic) {
 }
 
 class VariantCountsOfFamily : public testing::OrtTest,
-                              public ::testing::WithParamInterface<const char*> {};
+                              public ::testing::WithParamInterface<testing::ModelCase> {};
 
 TEST_P(VariantCountsOfFamily, HfHasNoMoreThanStatic) {
-  const std::filesystem::path source = testing::test_data() / "tiny" / GetParam();
-  const VariantCountsReport report = count_variants(source, at_context(64));
+  const VariantCountsReport report = count_variants(GetParam().source, at_context(64));
   ASSERT_EQ(report.variants.size(), kVariants.size());
   EXPECT_THAT(excess(report.variants[2], report.variants[0]), IsEmpty());
 }
 
-// The families that have a static form.
-INSTANTIATE_TEST_SUITE_P(, VariantCountsOfFamily, ::testing::Values("llama", "qwen2"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(, VariantCountsOfFamily, ::testing::ValuesIn(testing::tiny_models()),
+                         [](const auto& info) { return info.param.name; });
 
 /// Its graph goes to the compiler as it was traced; what is counted is what computes the same.
 TEST_F(VariantCountsOfTiny, HfMainlineWritesTheSameOnTheSimulator) {

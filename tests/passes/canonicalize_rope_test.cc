@@ -1,14 +1,18 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "passes/after_pass.h"
 
 namespace lathe {
 namespace {
 
-/// Tables [CL = 4, D = 4] whose halves are alike, or not.
-Graph rotated(bool halves_alike) {
-  Graph graph = parse_graph(R"(graph decode ar=1 cl=4
-  input %x : f32[1, 2, 1, 4]
+/// Tables [CL = 4, D = 4] whose halves are alike, or not. `x` names what rotates, four numbers of
+/// each head, `more` is behind it.
+Graph rotated(bool halves_alike, const std::string& x = "  input %x : f32[1, 2, 1, 4]\n",
+              const std::string& more = "  output y = %y\n") {
+  Graph graph = parse_graph("graph decode ar=1 cl=4\n" + x + R"(
   input %position : i32[1, 1]
   const %rotary_emb.cos_table : f32[4, 4]
   const %rotary_emb.sin_table : f32[4, 4]
@@ -23,8 +27,7 @@ Graph rotated(bool halves_alike) {
   %half = aten.cat(%neg, %x1) {dim=-1} @ self_attn
   %turned = aten.mul(%half, %sin) @ self_attn
   %y = aten.add(%straight, %turned) @ self_attn
-  output y = %y
-)");
+)" + more);
   for (const char* name : {"rotary_emb.cos_table", "rotary_emb.sin_table"}) {
     std::vector<float> table;
     for (int i = 0; i < 16; ++i) {
@@ -63,6 +66,26 @@ TEST(canonicalize_rope, TheHalvesAreTurnedApart) {
   const Value& cos = graph.value(graph.producer(graph.find("embedding"))->inputs[0]);
   cos.constant->floats->read(0, 8, table.data());
   EXPECT_EQ(table, (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+TEST(canonicalize_rope, WhereAPartOfAHeadRotatesOneCatJoinsIt) {
+  Graph graph = rotated(true, R"(
+  input %head : f32[1, 2, 1, 6]
+  %x = aten.slice(%head) {dim=3, start=1, end=5}
+)",
+                        R"(
+  %rest = aten.slice(%head) {dim=3, start=5, end=6}
+  %joined = aten.cat(%y, %rest) {dim=-1}
+  output y = %joined
+)");
+  canonicalize_rope(graph);
+  verify(graph);
+  EXPECT_THAT(
+      print_graph(graph),
+      testing::AllOf(testing::HasSubstr("%slice_1 = aten.slice(%head) {dim=3, start=1, end=3}"),
+                     testing::HasSubstr("%slice_2 = aten.slice(%head) {dim=3, start=3, end=5}"),
+                     testing::HasSubstr("%cat = aten.cat(%sub, %add, %rest) {dim=3}"),
+                     testing::Not(testing::HasSubstr("%joined"))));
 }
 
 TEST(canonicalize_rope, TablesWithDifferentHalvesStay) {

@@ -80,11 +80,6 @@ Heads project_packed(ModuleBuilder& b, ValueId x) {
   return {query_heads, key_heads, split_heads(b, value)};
 }
 
-ValueId softcapped(ModuleBuilder& b, ValueId x, double softcap) {
-  const ValueId part = b.apply(Op::div, {x}, {{"other", softcap}});
-  return b.mul(b.apply(Op::tanh, {part}), softcap);
-}
-
 ValueId attention(ModuleBuilder& b, const CallContext& call, size_t layer, ValueId x,
                   const AttentionForm& form) {
   const ModuleBuilder::Scope scope(b, "self_attn");
@@ -111,7 +106,7 @@ ValueId attention(ModuleBuilder& b, const CallContext& call, size_t layer, Value
   const ValueId all_values = repeat_kv(b, values, groups);  // [1, H, CL, D]
   const ValueId products = b.apply(Op::matmul, {heads.query, b.transpose(all_keys, 2, 3)});
   ValueId scores = b.mul(products, config.attention_scale);  // [1, H, AR, CL]
-  if (config.attention_softcap) scores = softcapped(b, scores, *config.attention_softcap);
+  if (config.attention_softcap) scores = b.softcapped(scores, *config.attention_softcap);
   const ValueId masked = b.add(scores, sliding ? call.window_mask : call.mask);
   const ValueId weights = b.to(b.apply(Op::softmax, {masked}, {{"dim", int64_t{-1}}}), DType::f32);
   const ValueId mixed = b.apply(Op::matmul, {b.apply(Op::dropout, {weights}), all_values});

@@ -72,9 +72,6 @@ struct AttentionForm {
 ValueId attention(ModuleBuilder& b, const CallContext& call, size_t layer, ValueId x,
                   const AttentionForm& form);
 
-/// softcap * tanh(x / softcap)
-ValueId softcapped(ModuleBuilder& b, ValueId x, double softcap);
-
 // --- feed-forward networks, x [1, AR, E] -> [1, AR, E]
 
 /// down_proj(act_fn(gate_proj(x)) * up_proj(x))

@@ -23,7 +23,7 @@ ValueId head(ModuleBuilder& b, ValueId hidden) {
   if (config.logits_scaling != 1.0) {
     logits = b.apply(Op::div, {logits}, {{"other", config.logits_scaling}});
   }
-  return config.final_softcap ? softcapped(b, logits, *config.final_softcap) : logits;
+  return config.final_softcap ? b.softcapped(logits, *config.final_softcap) : logits;
 }
 
 }  // namespace

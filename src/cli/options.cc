@@ -145,6 +145,7 @@ void add_chat_options(CLI::App& command, ChatOptions& options, CLI::Option* chat
   const auto choose = [&options](const std::string& name) {
     if (std::filesystem::path(name).extension() == ".jinja") {
       options.template_source = read_text(name);
+      options.template_where = name;
     } else {
       require_utf8(name, "--chat-template");
       options.template_name = name;

@@ -36,14 +36,14 @@ std::string dump(const nlohmann::ordered_json& context) {
 
 }  // namespace
 
-ChatTemplate ChatTemplate::parse(std::string_view source) {
+ChatTemplate ChatTemplate::parse(std::string_view source, std::string where) {
   LatheOwnedText empty;
   LatheOwnedText error;
   if (!lathe_template_check(borrow(source), &empty, &error)) {
-    fail({.what = printable(take(error)), .where = kWhere});
+    fail({.what = printable(take(error)), .where = where});
   }
   lathe_text_free(empty);
-  return ChatTemplate(source);
+  return {source, std::move(where)};
 }
 
 void ChatTemplate::require_renderable(const nlohmann::ordered_json& context) { dump(context); }
@@ -55,7 +55,7 @@ std::string ChatTemplate::render(const nlohmann::ordered_json& context,
   LatheOwnedText error;
   if (!lathe_template_render(borrow(source_), borrow(json), borrow(now.value_or("")), &rendered,
                              &error)) {
-    fail({.what = printable(take(error), 400), .where = kWhere});
+    fail({.what = printable(take(error), 400), .where = where_});
   }
   return take(rendered);
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace lathe {
 
@@ -15,8 +16,8 @@ using ClockTime = std::optional<std::string>;
 /// dict and list): minijinja behind a C ABI (rust/text). What one rendering may do is limited.
 class ChatTemplate {
  public:
-  /// Throws Error with the template line for a syntax error.
-  static ChatTemplate parse(std::string_view source);
+  /// Throws Error with the template line for a syntax error; `where` names the template in errors.
+  static ChatTemplate parse(std::string_view source, std::string where = "chat template");
 
   /// Throws Error where the variables are nested too deeply or hold text that is not UTF-8.
   static void require_renderable(const nlohmann::ordered_json& context);
@@ -30,8 +31,10 @@ class ChatTemplate {
   const std::string& source() const { return source_; }
 
  private:
-  explicit ChatTemplate(std::string_view source) : source_(source) {}
+  ChatTemplate(std::string_view source, std::string where)
+      : source_(source), where_(std::move(where)) {}
   std::string source_;
+  std::string where_;
 };
 
 }  // namespace lathe

@@ -26,6 +26,8 @@ struct ChatOptions {
   std::string template_name = {};
   /// The text of a template that takes the place of all that the model has; empty for none.
   std::string template_source = {};
+  /// What errors call it: the name of its file.
+  std::string template_where = "chat template";
   /// More variables, or other values for those that there are: a JSON object with "tools",
   /// "enable_thinking", "add_generation_prompt" and whatever else a template asks for.
   nlohmann::ordered_json arguments = nlohmann::ordered_json::object();

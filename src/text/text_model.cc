@@ -79,7 +79,7 @@ void TextModel::read_templates(const Json& config, std::string_view chat_templat
   const std::string source = !chat_template.empty() ? std::string(chat_template)
                              : plain.empty()        ? std::string()
                                                     : plain.mapped();
-  if (!source.empty()) chat_template_ = ChatTemplate::parse(source);
+  if (!source.empty()) chat_template_ = parse_template(source);
 }
 
 void TextModel::read_special_tokens(const Json& config) {
@@ -128,10 +128,14 @@ std::vector<int64_t> TextModel::encode_prompt(std::string_view text) const {
   return ids;
 }
 
+ChatTemplate TextModel::parse_template(const std::string& source) const {
+  return ChatTemplate::parse(source, where_ + ": chat template");
+}
+
 ChatTemplate TextModel::named_template(const std::string& name) const {
   if (name == kDefault && chat_template_) return *chat_template_;
   const auto found = named_templates_.find(name);
-  if (found != named_templates_.end()) return ChatTemplate::parse(found->second);
+  if (found != named_templates_.end()) return parse_template(found->second);
   std::string names = chat_template_ ? kDefault : "";
   for (const auto& item : named_templates_) names += (names.empty() ? "" : ", ") + item.first;
   if (names.empty()) {
@@ -146,7 +150,9 @@ ChatTemplate TextModel::named_template(const std::string& name) const {
 }
 
 ChatTemplate TextModel::template_for(const ChatOptions& options) const {
-  if (!options.template_source.empty()) return ChatTemplate::parse(options.template_source);
+  if (!options.template_source.empty()) {
+    return ChatTemplate::parse(options.template_source, options.template_where);
+  }
   if (!options.template_name.empty()) return named_template(options.template_name);
   const bool for_tools = has_tools(options.arguments) && named_templates_.contains(kToolUse);
   return named_template(for_tools ? kToolUse : kDefault);

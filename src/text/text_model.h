@@ -47,6 +47,7 @@ class TextModel {
  private:
   TextModel() = default;
   void read_templates(const nlohmann::ordered_json& config, std::string_view chat_template);
+  ChatTemplate parse_template(const std::string& source) const;
   ChatTemplate template_for(const ChatOptions& options) const;
   ChatTemplate named_template(const std::string& name) const;
   void read_special_tokens(const nlohmann::ordered_json& config);

@@ -185,6 +185,9 @@ TEST(ChatArguments, AFileTakesThePlaceOfTheTemplate) {
   EXPECT_EQ(stats["prompt_tokens"], 2) << "BOS and one letter";
   expect_refused(lathe({"run", small_model(), "--chat", "a", "--chat-template", "none.jinja"}),
                  {"none.jinja"});
+  const std::string raises = folder.write("raises.jinja", "{{ raise_exception('no') }}").string();
+  expect_refused(lathe({"run", small_model(), "--chat", "a", "--chat-template", raises}),
+                 {raises, "line 1", "no"});
 }
 
 TEST(ChatArguments, AreRefusedWhereTheyMakeNoSense) {

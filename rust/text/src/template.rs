@@ -88,6 +88,9 @@ fn syntax() -> SyntaxConfig {
 /// "line 12: message", on one line.
 fn say(error: &Error) -> String {
     let message = match error.detail() {
+        _ if error.kind() == ErrorKind::OutOfFuel => {
+            format!("rendering takes more than {FUEL} steps; does a loop never end?")
+        }
         Some(detail) if error.kind() == ErrorKind::InvalidOperation => detail.to_string(),
         Some(detail) => format!("{}: {detail}", error.kind()),
         None => error.kind().to_string(),

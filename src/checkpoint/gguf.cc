@@ -105,11 +105,13 @@ class Cursor {
 
   size_t at() const { return at_; }
   size_t left() const { return file_.size() - at_; }
+  /// What follows belongs to this key or tensor, a name inside the file; errors say it.
+  void enter(std::string_view name) { name_ = name; }
 
   std::span<const std::byte> take(uint64_t size) {
     if (size > left()) {
       fail({.what = "the GGUF file ends early",
-            .where = where_ + ": byte " + std::to_string(at_),
+            .where = place(),
             .expected = std::to_string(size) + " more bytes",
             .found = std::to_string(left()),
             .advice = "the file is truncated or damaged; download it again"});
@@ -139,11 +141,15 @@ class Cursor {
   }
 
  private:
+  std::string place() const {
+    const std::string name = name_.empty() ? "" : ": " + printable(name_, 120);
+    return where_ + name + ": byte " + std::to_string(at_);
+  }
+
   GgufArray array(int nesting) {
     GgufArray out;
     if (nesting > kMaxNesting) {
-      fail({.what = "GGUF arrays are nested too deeply",
-            .where = where_ + ": byte " + std::to_string(at_)});
+      fail({.what = "GGUF arrays are nested too deeply", .where = place()});
     }
     out.type = number<uint32_t>();
     out.count = number<uint64_t>();
@@ -163,13 +169,14 @@ class Cursor {
 
   [[noreturn]] void unknown(uint32_t type) const {
     fail({.what = "unknown GGUF value type",
-          .where = where_ + ": byte " + std::to_string(at_),
+          .where = place(),
           .expected = "0 to 12",
           .found = std::to_string(type)});
   }
 
   std::span<const std::byte> file_;
   const std::string& where_;
+  std::string_view name_;
   size_t at_ = 0;
 };
 
@@ -199,7 +206,10 @@ struct Described {
 
 Described read_tensor(Cursor& cursor, const std::string& where) {
   GgufTensor tensor;
-  tensor.name = cursor.string();
+  cursor.enter({});
+  const std::string_view name = cursor.string();
+  cursor.enter(name);
+  tensor.name = name;
   const std::string place = where + ": " + printable(tensor.name, 120);
   const auto dimensions = cursor.number<uint32_t>();
   if (dimensions > kMaxDimensions) {
@@ -285,7 +295,9 @@ Gguf Gguf::parse(std::span<const std::byte> file, const std::string& where) {
   const auto tensor_count = cursor.number<uint64_t>();
   const auto key_count = cursor.number<uint64_t>();
   for (uint64_t i = 0; i < key_count; ++i) {
+    cursor.enter({});
     const std::string_view key = cursor.string();
+    cursor.enter(key);
     if (key.size() > kMaxKey) {
       fail({.what = "a metadata key is too long", .where = where, .found = printable(key, 40)});
     }

@@ -119,7 +119,8 @@ TEST(Gguf, CountsAndLengthsBeyondTheFileCostNothing) {
 }
 
 TEST(Gguf, RefusesUnknownValueTypesAndDeepNesting) {
-  expect_refused(GgufBuilder().add("k", 13, "").bytes(), {"unknown GGUF value type", "found 13"});
+  expect_refused(GgufBuilder().add("k", 13, "").bytes(),
+                 {": k: byte ", "unknown GGUF value type", "found 13"});
   expect_refused(GgufBuilder()
                      .add("k", 9, GgufBuilder::raw(uint32_t{99}) + GgufBuilder::raw(uint64_t{1}))
                      .bytes(),

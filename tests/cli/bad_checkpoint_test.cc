@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "checkpoint/gguf_builder.h"
 #include "cli/checkpoint_folder.h"
 #include "cli/program.h"
 #include "cli/small_model.h"
@@ -88,23 +89,33 @@ TEST(BadCheckpoint, IsOfAnUnknownFamily) {
 }
 
 TEST(BadCheckpoint, HasAnImpossibleConfig) {
-  const auto refuse = [](const char* key, const nlohmann::json& value) {
+  const auto refuse = [](const char* key, const nlohmann::json& value,
+                         const std::string& found = {}) {
     SCOPED_TRACE(key);
     expect_damage_refused([&](const auto& folder) { folder.set("config.json", key, value); },
-                          {"config.json", key});
+                          {"config.json", key, found});
   };
   refuse("hidden_size", 0);
   refuse("hidden_size", "64");
   refuse("num_hidden_layers", -1);
   refuse("num_key_value_heads", 3);
   refuse("vocab_size", 1e300);
-  refuse("rope_scaling", {{"rope_type", "spiral"}, {"factor", 2.0}});
+  refuse("rope_scaling", {{"rope_type", "spiral"}, {"factor", 2.0}}, "spiral");
+  refuse("hidden_act", "relu2", "relu2");
 }
 
-TEST(BadCheckpoint, HasATensorOfTheWrongShape) {
-  expect_damage_refused(
-      [](const auto& folder) { folder.set("config.json", "intermediate_size", 168); },
-      {kWeights, "model.layers.0.mlp.", "168", "160"});
+TEST(BadCheckpoint, HasAConfigThatItsTensorsContradict) {
+  const auto refuse = [](const char* key, int value, const std::vector<std::string>& words) {
+    SCOPED_TRACE(key);
+    std::vector<std::string> all{kWeights};
+    all.insert(all.end(), words.begin(), words.end());
+    expect_damage_refused([&](const auto& folder) { folder.set("config.json", key, value); }, all);
+  };
+  refuse("intermediate_size", 168, {"model.layers.0.mlp.", "168", "160"});
+  refuse("vocab_size", 385, {"model.embed_tokens.weight", "385", "384"});
+  refuse("num_key_value_heads", 4,
+         {"model.layers.0.self_attn.k_proj.weight", "[64, 64]", "[32, 64]"});
+  refuse("num_hidden_layers", 40, {"model.layers.", "missing"});
 }
 
 TEST(BadCheckpoint, LacksItsHead) {
@@ -188,6 +199,26 @@ TEST(BadCheckpoint, HasAMalformedSafetensorsHeader) {
       {"huge"});
 }
 
+TEST(BadCheckpoint, IsAGgufThatLies) {
+  const auto refuse = [](const std::string& bytes, const std::vector<std::string>& words) {
+    const TestFolder folder;
+    std::vector<std::string> all{"lies.gguf"};
+    all.insert(all.end(), words.begin(), words.end());
+    expect_compile_refused(folder.write("lies.gguf", bytes).string(), all);
+  };
+  const auto tensor_of_type = [](uint32_t type) {
+    return testing::GgufBuilder()
+        .string("general.architecture", "llama")
+        .tensor("token_embd.weight", {2, 32}, type, std::string(256, 'x'));
+  };
+  refuse(tensor_of_type(77).bytes(), {"token_embd.weight", "type 77"});
+  refuse(tensor_of_type(0).bytes(2, 1), {});
+  refuse(tensor_of_type(0).bytes(~uint64_t{0}, 1), {"ends early"});
+  refuse(tensor_of_type(0).bytes(1, ~uint64_t{0}), {"ends early"});
+  refuse(testing::GgufBuilder().add("general.architecture", 13, "").bytes(),
+         {"general.architecture", "13"});
+}
+
 TEST(BadCheckpoint, LacksItsTokenizer) {
   expect_damage_refused([](const auto& folder) { folder.remove("tokenizer.json"); },
                         {"tokenizer.json"});
@@ -195,10 +226,29 @@ TEST(BadCheckpoint, LacksItsTokenizer) {
                         {"tokenizer.json"});
 }
 
-TEST(BadCheckpoint, HasAChatTemplateThatIsNone) {
+TEST(BadCheckpoint, HasATokenizerWithAnUnknownPart) {
   expect_damage_refused(
-      [](const auto& folder) { folder.write("chat_template.jinja", "{% for %}"); },
-      {"template", "line 1"});
+      [](const auto& folder) {
+        folder.set("tokenizer.json", "pre_tokenizer", {{"type", "Novel"}});
+      },
+      {"tokenizer.json", "pre_tokenizer", "Novel"});
+}
+
+TEST(BadCheckpoint, HasAChatTemplateThatIsNone) {
+  const auto refuse = [](const std::string& source, const std::vector<std::string>& words) {
+    SCOPED_TRACE(source);
+    const CheckpointFolder folder;
+    folder.write("chat_template.jinja", source);
+    std::vector<std::string> all{folder.path(), "chat template"};
+    all.insert(all.end(), words.begin(), words.end());
+    expect_compile_refused(folder.path(), all);
+  };
+  refuse("{% for %}", {"line 1"});
+  refuse("\n{{ raise_exception('only one turn') }}", {"line 2", "only one turn"});
+  std::string endless;
+  for (int i = 0; i < 6; ++i) endless += "{% for i in range(1000) %}";
+  for (int i = 0; i < 6; ++i) endless += "{% endfor %}";
+  refuse(endless, {"steps"});
 }
 
 TEST(BadCompileOption, ContextAndPrefillThatDoNotFit) {

@@ -150,6 +150,14 @@ TEST(Run, EndsWhereTheContextIsFull) {
   EXPECT_EQ(result["stats"]["prompt_tokens"], prompt);
   EXPECT_EQ(result["ids"].size(), static_cast<size_t>(kContext - prompt));
   EXPECT_EQ(result["finish_reason"], "length");
+
+  // Digits of a token each, and the one that the tokenizer puts before them.
+  const std::string nearly_full(kContext - 2, '7');
+  const ordered_json one =
+      json_output({"run", small_model(), "--prompt", nearly_full, "-n", "10", "--json"});
+  EXPECT_EQ(one["stats"]["prompt_tokens"], kContext - 1);
+  EXPECT_EQ(one["ids"].size(), 1);
+  EXPECT_EQ(one["finish_reason"], "length");
 }
 
 TEST(Chat, AnswersEachLineAndStartsAnewWhenTold) {

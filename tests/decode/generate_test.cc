@@ -113,7 +113,7 @@ TEST_F(GenerateTest, APromptThatFillsTheContextLeavesNoRoom) {
 
 TEST_F(GenerateTest, EndOfSequenceIsAnIdButNotText) {
   const std::vector<int64_t> expected = expected_ids(4);
-  const GenerateResult result = run({.eos_ids = {expected[3]}});
+  const GenerateResult result = run({.eos_ids = {model_.vocab, expected[3]}});  // each of several
   const auto first = std::find(expected.begin(), expected.end(), expected[3]);
   const std::vector<int64_t> until(expected.begin(), first + 1);
   EXPECT_EQ(result.ids, until);

@@ -1,7 +1,7 @@
 // Before:                                                After:
 //   %linear = aten.linear(%x, %qkv)                        %linear_1 = aten.linear(%x, %qkv.0)
-//   %slice_1 = aten.slice(%linear) {dim=2, end=64}         %linear_2 = aten.linear(%x, %qkv.64)
-//   %slice_2 = aten.slice(%linear) {dim=2, start=64}
+//   %slice_1 = aten.slice(%linear) {dim=2, start=0, ...}   %linear_2 = aten.linear(%x, %qkv.64)
+//   %slice_2 = aten.slice(%linear) {dim=2, start=64, ...}
 //
 // A projection whose result is only read in parts becomes a projection for each part, with the
 // rows of the weight that give it. A chunk with its getitems counts as slices.

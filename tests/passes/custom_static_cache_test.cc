@@ -96,6 +96,114 @@ TEST(custom_static_cache, ACalibrationGraphHasNoPast) {
   EXPECT_EQ(graph.value(graph.find("v_cache_0")).shape, (Shape{1, 2, 0, 8}));
 }
 
+// Two layers of one head of dimension 8: the first attends a window of the last W tokens, the
+// second all. 1 token, context 16. Masks are reduced to the conditions that make them.
+std::string two_layers(int64_t window) {
+  std::string text = R"(
+    graph decode ar=1 cl=16
+    input %input_ids : i64[1, 1]
+    input %slots : i64[1]
+    input %query : i64[1, 1, 1, 1]
+    input %key : i64[1, 1, 1, 16]
+    input %zero : f32[]
+    input %keys_0 : f32[1, 1, 16, 8]
+    input %values_0 : f32[1, 1, 16, 8]
+    input %keys_1 : f32[1, 1, 16, 8]
+    input %values_1 : f32[1, 1, 16, 8]
+    const %table : f32[32, 8]
+    %x = aten.embedding(%table, %input_ids)
+    %q = aten.unsqueeze(%x) {dim=1}
+    %past = aten.le(%key, %query)
+    %begin = aten.sub(%query) {other=WINDOW}
+    %gt = aten.gt(%key, %begin)
+    %inside = aten.__and__(%gt, %past)
+    %near = aten.where(%inside, %zero) {other=-100.0}
+    %all = aten.where(%past, %zero) {other=-100.0}
+    %key_cache_0 = aten.index_copy_(%keys_0, %slots, %q) {dim=2} @ layers.0
+    %value_cache_0 = aten.index_copy_(%values_0, %slots, %q) {dim=2} @ layers.0
+    %transpose_0 = aten.transpose(%key_cache_0) {dim0=2, dim1=3}
+    %scores_0 = aten.matmul(%q, %transpose_0)
+    %masked_0 = aten.add(%scores_0, %near)
+    %weights_0 = aten.softmax(%masked_0) {dim=-1}
+    %h = aten.matmul(%weights_0, %value_cache_0)
+    %key_cache_1 = aten.index_copy_(%keys_1, %slots, %h) {dim=2} @ layers.1
+    %value_cache_1 = aten.index_copy_(%values_1, %slots, %h) {dim=2} @ layers.1
+    %transpose_1 = aten.transpose(%key_cache_1) {dim0=2, dim1=3}
+    %scores_1 = aten.matmul(%h, %transpose_1)
+    %masked_1 = aten.add(%scores_1, %all)
+    %weights_1 = aten.softmax(%masked_1) {dim=-1}
+    %y = aten.matmul(%weights_1, %value_cache_1)
+    output layers.0.keys = %key_cache_0
+    output layers.0.values = %value_cache_0
+    output layers.1.keys = %key_cache_1
+    output layers.1.values = %value_cache_1
+    output logits = %y)";
+  text.replace(text.find("WINDOW"), 6, std::to_string(window));
+  return text;
+}
+
+TEST(custom_static_cache, ASlidingLayerHasAsManySlotsAsItsWindow) {
+  Graph graph = parse_graph(two_layers(4));
+  custom_static_cache(graph);
+  verify(graph);
+  EXPECT_EQ(print_graph(graph), R"(graph decode ar=1 cl=16 w=4
+  input %tokens : i32[1, 1]
+  input %attention_mask : f32[1, 1, 1, 16]
+  input %window_attention_mask : f32[1, 1, 1, 5]
+  input %k_cache_0 : f32[1, 1, 8, 4]
+  input %k_cache_1 : f32[1, 1, 8, 15]
+  input %v_cache_0 : f32[1, 1, 4, 8]
+  input %v_cache_1 : f32[1, 1, 15, 8]
+  const %table : f32[32, 8]
+  %x = aten.embedding(%table, %tokens) : f32[1, 1, 8]
+  %q = aten.unsqueeze(%x) {dim=1} : f32[1, 1, 1, 8]
+  %cat_1 = aten.cat(%v_cache_0, %q) {dim=2} : f32[1, 1, 5, 8] @ layers.0
+  %transpose = aten.transpose(%q) {dim0=2, dim1=3} : f32[1, 1, 8, 1] @ layers.0
+  %cat = aten.cat(%k_cache_0, %transpose) {dim=3} : f32[1, 1, 8, 5] @ layers.0
+  %scores_0 = aten.matmul(%q, %cat) : f32[1, 1, 1, 5]
+  %masked_0 = aten.add(%scores_0, %window_attention_mask) : f32[1, 1, 1, 5]
+  %weights_0 = aten.softmax(%masked_0) {dim=-1} : f32[1, 1, 1, 5]
+  %h = aten.matmul(%weights_0, %cat_1) : f32[1, 1, 1, 8]
+  %cat_3 = aten.cat(%v_cache_1, %h) {dim=2} : f32[1, 1, 16, 8] @ layers.1
+  %transpose_1 = aten.transpose(%h) {dim0=2, dim1=3} : f32[1, 1, 8, 1] @ layers.1
+  %cat_2 = aten.cat(%k_cache_1, %transpose_1) {dim=3} : f32[1, 1, 8, 16] @ layers.1
+  %scores_1 = aten.matmul(%h, %cat_2) : f32[1, 1, 1, 16]
+  %masked_1 = aten.add(%scores_1, %attention_mask) : f32[1, 1, 1, 16]
+  %weights_1 = aten.softmax(%masked_1) {dim=-1} : f32[1, 1, 1, 16]
+  %y = aten.matmul(%weights_1, %cat_3) : f32[1, 1, 1, 8]
+  output logits = %y
+  output k_new_0 = %transpose
+  output k_new_1 = %transpose_1
+  output v_new_0 = %q
+  output v_new_1 = %h
+)");
+}
+
+TEST(custom_static_cache, AWindowAsLongAsTheContextIsNone) {
+  Graph graph = parse_graph(two_layers(16));
+  custom_static_cache(graph);
+  verify(graph);
+  EXPECT_EQ(graph.window(), 0);
+  EXPECT_THAT(print_graph(graph), testing::Not(testing::HasSubstr("window_attention_mask")));
+  EXPECT_EQ(graph.value(graph.find("k_cache_0")).shape, (Shape{1, 1, 8, 15}));
+  EXPECT_EQ(graph.value(graph.find("k_cache_1")).shape, (Shape{1, 1, 8, 15}));
+}
+
+TEST(custom_static_cache, RefusesWindowsOfSeveralSizes) {
+  std::string text = two_layers(4);
+  text.replace(text.find("    %all = aten.where(%past"), 27,
+               "    %later = aten.sub(%query) {other=8}\n"
+               "    %gt_1 = aten.gt(%key, %later)\n"
+               "    %all = aten.where(%gt_1");
+  Graph graph = parse_graph(text);
+  try {
+    custom_static_cache(graph);
+    FAIL() << "was accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("several sizes: found 4 and 8"));
+  }
+}
+
 TEST(custom_static_cache, RefusesACacheThatIsNotReadByAttention) {
   Graph graph = parse_graph(R"(
     graph decode ar=1 cl=16

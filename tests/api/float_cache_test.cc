@@ -191,12 +191,51 @@ TEST(FloatRope, TablesAreThoseOfTheModelingCode) {
             kRounding);
 }
 
-struct GreedyCase {
+struct ModelAndWay {
   ModelCase model;
   Way way;
 };
 
-class FloatGreedy : public ::testing::TestWithParam<GreedyCase> {};
+std::string name_of_model_and_way(const ::testing::TestParamInfo<ModelAndWay>& info) {
+  return info.param.model.name + "_" + name_of_way({info.param.way, info.index});
+}
+
+class FloatRings : public ::testing::TestWithParam<ModelAndWay> {};
+
+// The slots of a ring have been written over many times, and all tokens at once see no ring.
+TEST_P(FloatRings, GiveTheLogitsOfATextOfManyWindows) {
+  constexpr int64_t kTokens = 96;
+  const auto& [which, way] = GetParam();
+  const auto checkpoint = open_source(which.source);
+  ASSERT_GT(checkpoint->config().sliding_window, 0);
+  ASSERT_LE(checkpoint->config().sliding_window, kTokens / 6);
+  FloatModel whole(checkpoint, /*threads=*/2);
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < kTokens; ++i) ids.push_back((37 * i + 11) % whole.vocab());
+  std::vector<float> expected;
+  whole.run(ids, [&](int64_t, std::span<const float> row) {
+    expected.insert(expected.end(), row.begin(), row.end());
+  });
+  Runner runner = make_runner(which, way, kTokens);
+  const double difference = max_difference(testing::prefill_logits(runner, ids), expected);
+  EXPECT_LE(difference, kTolerance);
+  testing::report_figure("largest_logit_difference", difference);
+}
+
+std::vector<ModelAndWay> sliding_models() {
+  std::vector<ModelAndWay> cases;
+  for (const char* family : {"mistral", "gemma2", "gemma3"}) {
+    for (const int64_t chunk : {1, 5, 32}) {  // less than a window, and more
+      cases.push_back({testing::tiny_model(family), {FloatExecutor::fast, chunk}});
+    }
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(, FloatRings, ::testing::ValuesIn(sliding_models()),
+                         name_of_model_and_way);
+
+class FloatGreedy : public ::testing::TestWithParam<ModelAndWay> {};
 
 TEST_P(FloatGreedy, TheTextOfEveryPrompt) {
   const auto& [model, way] = GetParam();
@@ -219,15 +258,12 @@ TEST_P(FloatGreedy, TheTextOfEveryPrompt) {
 
 INSTANTIATE_TEST_SUITE_P(
     , FloatGreedy,
-    ::testing::Values(GreedyCase{testing::embedded_model(), {FloatExecutor::fast, 1}},
-                      GreedyCase{testing::embedded_model(), {FloatExecutor::fast, 32}},
-                      GreedyCase{testing::tiny_llama(), {FloatExecutor::fast, 1}},
-                      GreedyCase{testing::tiny_llama(), {FloatExecutor::fast, 32}},
-                      GreedyCase{testing::tiny_llama(), {FloatExecutor::reference, 32}}),
-    [](const auto& info) {
-      return info.param.model.name + "_" +
-             name_of_way(::testing::TestParamInfo<Way>(info.param.way, info.index));
-    });
+    ::testing::Values(ModelAndWay{testing::embedded_model(), {FloatExecutor::fast, 1}},
+                      ModelAndWay{testing::embedded_model(), {FloatExecutor::fast, 32}},
+                      ModelAndWay{testing::tiny_llama(), {FloatExecutor::fast, 1}},
+                      ModelAndWay{testing::tiny_llama(), {FloatExecutor::fast, 32}},
+                      ModelAndWay{testing::tiny_llama(), {FloatExecutor::reference, 32}}),
+    name_of_model_and_way);
 
 }  // namespace
 }  // namespace lathe

@@ -1,7 +1,6 @@
 #include "api/model_cases.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "api/golden.h"
 
@@ -11,20 +10,21 @@ ModelCase embedded_model() {
   return {"embedded", "tiny", test_data() / "embedded" / "golden.safetensors", 3};
 }
 
-ModelCase tiny_llama() {
-  const std::filesystem::path folder = test_data() / "tiny" / "llama";
-  return {"tiny_llama", folder, folder / "golden.safetensors", 2};
+ModelCase tiny_model(const std::string& family) {
+  const std::filesystem::path folder = test_data() / "tiny" / family;
+  ModelCase model{"tiny_" + family, folder, folder / "golden.safetensors"};
+  const Golden values(model.golden);
+  while (values.has(of_prompt(model.prompts, "input_ids"))) ++model.prompts;
+  return model;
 }
+
+ModelCase tiny_llama() { return tiny_model("llama"); }
 
 std::vector<ModelCase> tiny_models() {
   std::vector<ModelCase> models;
   for (const auto& entry : std::filesystem::directory_iterator(test_data() / "tiny")) {
-    const std::filesystem::path golden = entry.path() / "golden.safetensors";
-    if (!std::filesystem::exists(golden)) continue;
-    ModelCase model{"tiny_" + entry.path().filename().string(), entry.path(), golden};
-    const Golden values(golden);
-    while (values.has(of_prompt(model.prompts, "input_ids"))) ++model.prompts;
-    models.push_back(std::move(model));
+    if (!std::filesystem::exists(entry.path() / "golden.safetensors")) continue;
+    models.push_back(tiny_model(entry.path().filename().string()));
   }
   std::sort(models.begin(), models.end(),
             [](const ModelCase& a, const ModelCase& b) { return a.name < b.name; });

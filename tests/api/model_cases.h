@@ -11,7 +11,7 @@
 
 namespace lathe::testing {
 
-/// A small checkpoint of the Llama family with golden values.
+/// A small checkpoint with golden values.
 struct ModelCase {
   std::string name;
   std::filesystem::path source;  ///< what open_source() takes
@@ -21,11 +21,11 @@ struct ModelCase {
 
 /// The checkpoint that is built into the program: trained, no rope scaling, bf16.
 ModelCase embedded_model();
-/// tests/data/tiny/llama: random weights with outliers, llama3 rope scaling, float32.
+/// A folder of tests/data/tiny, "mistral": random weights with outliers, float32.
+ModelCase tiny_model(const std::string& family);
+/// With llama3 rope scaling.
 ModelCase tiny_llama();
-
-/// Every folder of tests/data/tiny that has golden values: a family each, random weights with
-/// outliers.
+/// Every folder of tests/data/tiny that has golden values.
 std::vector<ModelCase> tiny_models();
 
 /// Those, and the embedded one.

@@ -47,6 +47,15 @@ void read_gemma2_base(const JsonFields& config, const SizeDefaults& defaults, Mo
   out.attention_scale = 1.0 / std::sqrt(scalar);
 }
 
+void read_sliding_layers(const JsonFields& config, int64_t pattern, ModelConfig& out) {
+  if (!read_layer_types(config, out)) {
+    for (int64_t i = 0; i < out.layers; ++i) {
+      out.layer_configs[static_cast<size_t>(i)].sliding = (i + 1) % pattern != 0;
+    }
+  }
+  set_window(config, read_window(config, 4096), out);
+}
+
 void read_gemma(const JsonFields& config, ModelConfig& out) {
   read_gemma_base(config,
                   {.vocab_size = 256000,

@@ -12,4 +12,8 @@ void read_gemma_base(const JsonFields& config, const SizeDefaults& defaults, Mod
 /// What Gemma 2 and 3 share: `hidden_activation`, `query_pre_attn_scalar`.
 void read_gemma2_base(const JsonFields& config, const SizeDefaults& defaults, ModelConfig& out);
 
+/// `sliding_window`, and `layer_types`: where they are missing every `pattern`-th layer attends
+/// everything, and those before it slide.
+void read_sliding_layers(const JsonFields& config, int64_t pattern, ModelConfig& out);
+
 }  // namespace lathe

@@ -3,18 +3,6 @@
 #include "checkpoint/families/rope_fields.h"
 
 namespace lathe {
-namespace {
-
-/// Every other layer slides, the first one does.
-void read_sliding_layers(const JsonFields& config, ModelConfig& out) {
-  if (!read_layer_types(config, out)) {
-    for (size_t i = 0; i < out.layer_configs.size(); i += 2) out.layer_configs[i].sliding = true;
-  }
-  set_window(config, read_window(config, 4096), out);
-}
-
-}  // namespace
-
 void read_gemma2(const JsonFields& config, ModelConfig& out) {
   read_gemma2_base(config,
                    {.vocab_size = 256000,
@@ -28,7 +16,7 @@ void read_gemma2(const JsonFields& config, ModelConfig& out) {
                    out);
   out.attention_softcap = read_softcap(config, "attn_logit_softcapping", 50.0);
   out.final_softcap = read_softcap(config, "final_logit_softcapping", 30.0);
-  read_sliding_layers(config, out);
+  read_sliding_layers(config, /*pattern=*/2, out);
   read_rope(config, {}, out);
 }
 

@@ -8,18 +8,6 @@
 namespace lathe {
 namespace {
 
-/// Five layers slide, the sixth does not.
-void read_sliding_layers(const JsonFields& config, ModelConfig& out) {
-  const int64_t pattern =
-      config.optional_integer("sliding_window_pattern", 1, kMaxPositions).value_or(6);
-  if (!read_layer_types(config, out)) {
-    for (int64_t i = 0; i < out.layers; ++i) {
-      out.layer_configs[static_cast<size_t>(i)].sliding = (i + 1) % pattern != 0;
-    }
-  }
-  set_window(config, read_window(config, 4096), out);
-}
-
 /// The settings of one layer type. transformers 4: `rope_theta` and `rope_scaling` for layers that
 /// see everything, `rope_local_base_freq` for those that slide.
 RopeConfig read_layer_rope(const JsonFields& config, const char* layer_type, const char* theta_key,
@@ -70,7 +58,9 @@ void read_gemma3_text(const JsonFields& config, ModelConfig& out) {
   out.qk_norm = QkNorm::per_head;
   out.attention_softcap = read_softcap(config, "attn_logit_softcapping", {});
   out.final_softcap = read_softcap(config, "final_logit_softcapping", {});
-  read_sliding_layers(config, out);
+  const int64_t pattern =
+      config.optional_integer("sliding_window_pattern", 1, kMaxPositions).value_or(6);
+  read_sliding_layers(config, pattern, out);
   out.rotary_dim = out.head_dim;
   read_both_ropes(config, out);
 }

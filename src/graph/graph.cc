@@ -195,7 +195,7 @@ void Graph::rename(ValueId id, std::string name) {
   values_[static_cast<size_t>(id)].name = std::move(name);
 }
 
-void Graph::remove_dead(const std::vector<std::string>& keep) {
+void Graph::remove_dead() {
   std::vector<bool> needed(values_.size(), false);
   for (const GraphOutput& output : outputs_) needed[static_cast<size_t>(output.value)] = true;
   std::vector<NodeId> alive;
@@ -210,10 +210,7 @@ void Graph::remove_dead(const std::vector<std::string>& keep) {
   }
   std::reverse(alive.begin(), alive.end());
   order_ = std::move(alive);
-  std::erase_if(inputs_, [&](ValueId id) {
-    return !needed[static_cast<size_t>(id)] &&
-           std::find(keep.begin(), keep.end(), value(id).name) == keep.end();
-  });
+  std::erase_if(inputs_, [&](ValueId id) { return !needed[static_cast<size_t>(id)]; });
 }
 
 void Graph::restore_order() {

@@ -136,8 +136,8 @@ class Graph {
   void set_read_as(ValueId id, std::optional<QuantSpec> spec);
   void set_constant(ValueId id, std::shared_ptr<const Constant> constant);
   void rename(ValueId id, std::string name);
-  /// Removes nodes and inputs that no output needs. Inputs named in `keep` stay.
-  void remove_dead(const std::vector<std::string>& keep = {});
+  /// Removes nodes and inputs that no output needs.
+  void remove_dead();
   /// Moves every node directly before its first reader where it is executed later than that.
   void restore_order();
 

@@ -74,8 +74,8 @@ ConstantTensor all_positions(const Graph& graph) {
 }
 
 /// [D / 2], or nothing where they depend on something else than positions.
-std::optional<std::vector<float>> frequencies_of(const Graph& graph, const Rotary& rotary) {
-  ConstantValues values(graph);
+std::optional<std::vector<float>> frequencies_of(const Graph& graph, ConstantValues& values,
+                                                 const Rotary& rotary) {
   values.assume(rotary.positions, all_positions(graph));
   const std::optional<ConstantTensor> found = values.find(rotary.inverse_frequencies);
   if (!found || found->dtype != DType::f32 || found->shape.size() != 1) return std::nullopt;
@@ -101,11 +101,12 @@ std::string table_name(const Graph& graph, const Node& node, const Rotary& rotar
 void precomputed_rope(Graph& graph) {
   const std::vector<std::vector<NodeId>> users = graph.users();
   const std::vector<NodeId> order = graph.order();
+  ConstantValues values(graph);  // cos and sin have the same frequencies
   ValueId position = kNone;
   for (const NodeId id : order) {
     const std::optional<Rotary> rotary = match(graph, graph.node(id), users);
     if (!rotary) continue;
-    std::optional<std::vector<float>> frequencies = frequencies_of(graph, *rotary);
+    std::optional<std::vector<float>> frequencies = frequencies_of(graph, values, *rotary);
     if (!frequencies) continue;
     if (position == kNone) {
       position = graph.add_input("position", DType::i32, {1, graph.tokens_per_call()});

@@ -6,7 +6,6 @@
 //   %dq = lathe.dequantize(%conv2d) : f32[1, 1, 64]
 //   output logits = %dq
 
-#include <algorithm>
 #include <utility>
 
 #include "passes/match.h"
@@ -29,10 +28,7 @@ void tag_quant_io(Graph& graph) {
     if (dequantize != nullptr) output.value = dequantize->inputs[0];
   }
   graph.set_outputs(std::move(outputs));
-  // Caches of a graph without past are read by nobody, but are part of the contract.
-  std::vector<std::string> names;
-  for (const ValueId id : graph.inputs()) names.push_back(graph.value(id).name);
-  graph.remove_dead(names);
+  graph.remove_dead();
 }
 
 }  // namespace lathe

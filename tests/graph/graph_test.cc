@@ -37,10 +37,8 @@ TEST(Graph, NamesResultsAfterTheirOperators) {
 
 TEST(Graph, RemoveDeadKeepsWhatOutputsNeed) {
   Graph graph = parse_graph(kChain);
-  graph.remove_dead({"unused"});
-  EXPECT_THAT(names_in_order(graph), ElementsAre("neg", "cos"));
-  EXPECT_EQ(graph.inputs().size(), 2u);
   graph.remove_dead();
+  EXPECT_THAT(names_in_order(graph), ElementsAre("neg", "cos"));
   EXPECT_EQ(graph.inputs().size(), 1u);
 }
 

@@ -7,7 +7,6 @@ namespace {
 
 TEST(tag_quant_io, CodesCrossTheBoundary) {
   EXPECT_EQ(test::after_pass(R"(graph decode ar=1 cl=4
-  input %tokens : i32[1, 1]
   input %k_cache_0 : f32[1, 1, 4, 3]
   %quantize = lathe.quantize(%k_cache_0) {dtype=u8} : u8[1, 1, 4, 3]<0.02, 128>
   %row = aten.select(%quantize) {dim=3, index=0} : u8[1, 1, 4]<0.02, 128>
@@ -16,7 +15,6 @@ TEST(tag_quant_io, CodesCrossTheBoundary) {
 )",
                              tag_quant_io),
             R"(graph decode ar=1 cl=4
-  input %tokens : i32[1, 1]
   input %k_cache_0 : u8[1, 1, 4, 3]<0.02, 128>
   %row = aten.select(%k_cache_0) {dim=3, index=0} : u8[1, 1, 4]<0.02, 128>
   output logits = %row

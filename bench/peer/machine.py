@@ -31,12 +31,11 @@ def run_logged(command, log):
             raise Failed(f"{error}; see {log}") from error
 
 
-def run_json(command):
-    """Standard output of a command, as JSON."""
+def run_json(command, given=""):
+    """Standard output of a command, as JSON; `given` is its standard input."""
     command = [str(part) for part in command]
     try:
-        done = subprocess.run(command, check=True, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True)
+        done = subprocess.run(command, check=True, input=given, capture_output=True, text=True)
         return json.loads(done.stdout)
     except subprocess.CalledProcessError as error:
         last = error.stderr.strip().splitlines()[-1:] or ["no message"]

@@ -107,6 +107,8 @@ std::string_view module_name(std::string_view hf_module, const GgufFamily& famil
 
 }  // namespace
 
+std::span<const GgufFamily> gguf_families() { return kFamilies; }
+
 const GgufFamily& gguf_family(const Gguf& gguf) {
   constexpr std::string_view kKey = "general.architecture";
   const std::string place = gguf.where() + ": " + std::string(kKey);

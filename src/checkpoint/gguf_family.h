@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,9 @@ struct GgufFamily {
   /// Adds to a config.json what only this family has. Throws Error for what it cannot express.
   void (*add_settings)(GgufSettings& settings, nlohmann::json& config);
 };
+
+/// All that Lathe reads.
+std::span<const GgufFamily> gguf_families();
 
 /// The family of a file. Throws Error where Lathe does not know the architecture.
 const GgufFamily& gguf_family(const Gguf& gguf);

@@ -51,6 +51,16 @@ void print_tensors(const char* title, const std::vector<IoTensor>& tensors) {
   }
 }
 
+/// What the rings of sliding layers save of the caches; empty where no layer slides.
+std::string ring_saving(const IoContract& io, const GraphSummary& summary) {
+  if (io.window == 0) return "";
+  const int64_t saved = summary.kv_bytes_full_context - summary.kv_bytes_in;
+  return fmt::format(
+      " (rings of {} slots save {} of {}, {:.1f} %)", io.window, saved,
+      summary.kv_bytes_full_context,
+      100.0 * static_cast<double>(saved) / static_cast<double>(summary.kv_bytes_full_context));
+}
+
 void run(const Arguments& arguments) {
   if (!arguments.other.empty()) {
     if (!print_diff(arguments.model, arguments.other, arguments.json)) throw CLI::RuntimeError(1);
@@ -87,7 +97,8 @@ void run(const Arguments& arguments) {
                 {"kv_bytes_out", summary.kv_bytes_out},
                 {"arena_bytes", arena_bytes},
                 {"boundary_bytes", summary.boundary_bytes},
-                {"activation_bytes", summary.activation_bytes}});
+                {"activation_bytes", summary.activation_bytes},
+                {"kv_bytes_full_context", summary.kv_bytes_full_context}});
     return;
   }
   std::cout << fmt::format("{} graph: {} tokens per call, context {}\n", name_of(io.role),
@@ -101,13 +112,13 @@ void run(const Arguments& arguments) {
   std::cout << fmt::format(
       "bytes a call\n"
       "  weights            {} (of embeddings the rows read)\n"
-      "  caches in          {}\n"
+      "  caches in          {}{}\n"
       "  caches out         {}\n"
       "  other in and out   {}\n"
       "  between nodes      {}\n"
       "arena                {} bytes\n",
-      summary.weight_bytes, summary.kv_bytes_in, summary.kv_bytes_out, summary.boundary_bytes,
-      summary.activation_bytes, arena_bytes);
+      summary.weight_bytes, summary.kv_bytes_in, ring_saving(io, summary), summary.kv_bytes_out,
+      summary.boundary_bytes, summary.activation_bytes, arena_bytes);
 }
 
 }  // namespace

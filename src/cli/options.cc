@@ -154,7 +154,8 @@ void add_chat_options(CLI::App& command, ChatOptions& options, CLI::Option* chat
   CLI::Option* name = command
                           .add_option_function<std::string>(
                               "--chat-template", choose,
-                              "One of the model's chat templates, or a .jinja file in their place")
+                              "One of the model's chat templates, a .jinja file in their place, or "
+                              "for a model without: chatml, gemma, question")
                           ->type_name("NAME|FILE");
   if (chat == nullptr) return;
   argument->needs(chat);

@@ -61,6 +61,16 @@ int64_t activation_bytes(const Graph& graph) {
   return bytes;
 }
 
+/// Bytes of a cache input if its layer saw the whole context: in pair form the slots are the last
+/// axis of keys and the one before it of values. A whole cache has the context anyway.
+int64_t full_context_bytes(const IoContract& io, const IoTensor& cache) {
+  Shape shape = cache.shape;
+  const bool key = cache.name.starts_with("k_cache_");
+  const bool pair = (key || cache.name.starts_with("v_cache_")) && shape.size() == 4;
+  if (pair) shape[key ? 3 : 2] = io.context - io.tokens_per_call;
+  return byte_size(cache.dtype, shape);
+}
+
 }  // namespace
 
 OperatorKind kind_of(Op op) {
@@ -133,6 +143,9 @@ GraphSummary summarize(const Graph& graph) {
   };
   add(io.inputs, summary.kv_bytes_in);
   add(io.outputs, summary.kv_bytes_out);
+  for (const IoTensor& tensor : io.inputs) {
+    if (holds_cache(tensor.name)) summary.kv_bytes_full_context += full_context_bytes(io, tensor);
+  }
   return summary;
 }
 

@@ -35,7 +35,9 @@ struct GraphSummary {
   /// Constants that nodes read, each once as it is stored. Of a table that is looked up (an
   /// embedding, cos and sin) only the rows that one call picks.
   int64_t weight_bytes = 0;
-  int64_t kv_bytes_in = 0;     ///< inputs that hold keys or values
+  int64_t kv_bytes_in = 0;  ///< inputs that hold keys or values
+  /// The same if no layer slid: what a ring of slots saves is the difference.
+  int64_t kv_bytes_full_context = 0;
   int64_t kv_bytes_out = 0;    ///< outputs that hold keys or values
   int64_t boundary_bytes = 0;  ///< all other inputs and outputs: ids, mask, position, logits
   /// Values that nodes hand to nodes, each once; without those that are their input's memory under

@@ -33,9 +33,14 @@ class ScaledRows final : public FloatSource {
   std::vector<float> factors_;  // [rows]
 };
 
-/// The projection in front of a rotary embedding, in half-split form:
-/// cat(sub(mul(slice(x), cos), ...), ...), x its heads.
-const Node* projection_of(const Graph& graph, ValueId rotated) {
+/// The projection in front of a rotary embedding, and how many dimensions of its heads rotate.
+struct RotatedProjection {
+  const Node* node = nullptr;  ///< null: something else stands there
+  int64_t rotating = 0;
+};
+
+/// Of the half-split form, cat(sub(mul(slice(x), cos), ...), ...), x the heads.
+RotatedProjection projection_of(const Graph& graph, ValueId rotated) {
   // R3 turns queries and keys alike: what one is multiplied by, the other is divided by, before it.
   if (const Node* r3 = producer_if(graph, rotated, {Op::hadamard})) rotated = r3->inputs[0];
   const Node* cat = producer_if(graph, rotated, {Op::cat});
@@ -45,7 +50,8 @@ const Node* projection_of(const Graph& graph, ValueId rotated) {
       product == nullptr ? nullptr : producer_if(graph, product->inputs[0], {Op::slice});
   const Node* projection =
       half == nullptr ? nullptr : projection_giving_heads(graph, half->inputs[0]);
-  return projection != nullptr && has_floats(graph, projection->inputs[1]) ? projection : nullptr;
+  if (projection == nullptr || !has_floats(graph, projection->inputs[1])) return {};
+  return {projection, 2 * graph.value(half->output()).shape.back()};
 }
 
 /// The matmul that reads these keys, with the past before and repeated heads after them.
@@ -62,18 +68,20 @@ const Node* scores_of(const Graph& graph, const Users& users, ValueId keys) {
   }
 }
 
-/// One factor for each pair of dimensions of each key-value head: [Hkv * D].
-std::vector<float> factors_of(const std::vector<float>& magnitudes, int64_t head_dim) {
+/// One factor for each pair of dimensions of each key-value head that rotates, and for each of the
+/// others: [Hkv * D]. Dimension d rotates with d + rotating / 2.
+std::vector<float> factors_of(const std::vector<float>& magnitudes, int64_t head_dim,
+                              int64_t rotating) {
   const float largest = *std::max_element(magnitudes.begin(), magnitudes.end());
   std::vector<float> factors(magnitudes.size(), 1.0f);
   if (!(largest > 0.0f)) return factors;
   // A dimension that calibration hardly saw must not be blown up without bound.
   constexpr float kSmallest = 1e-3f;
-  const int64_t half = head_dim / 2;
+  const int64_t half = rotating / 2;
   for (size_t i = 0; i < factors.size(); ++i) {
     const int64_t d = static_cast<int64_t>(i) % head_dim;
-    const size_t partner = i + static_cast<size_t>(half) * (d < half ? 1 : 0) -
-                           static_cast<size_t>(half) * (d < half ? 0 : 1);
+    const int64_t to_partner = d >= rotating ? 0 : d < half ? half : -half;
+    const auto partner = static_cast<size_t>(static_cast<int64_t>(i) + to_partner);
     factors[i] = std::max(std::max(magnitudes[i], magnitudes[partner]) / largest, kSmallest);
   }
   return factors;
@@ -103,16 +111,16 @@ void equalize_keys(Graph& graph, const KeyMagnitudes& magnitudes) {
     const Node* transpose = producer_if(graph, output->value, {Op::transpose});
     const Node* scores = scores_of(graph, users, output->value);
     if (transpose == nullptr || scores == nullptr) continue;
-    const Node* key = projection_of(graph, transpose->inputs[0]);
-    const Node* query = projection_of(graph, scores->inputs[0]);
+    const RotatedProjection key = projection_of(graph, transpose->inputs[0]);
+    const RotatedProjection query = projection_of(graph, scores->inputs[0]);
     const Shape& key_shape = graph.value(output->value).shape;        // [1, Hkv, D, AR]
     const Shape& query_shape = graph.value(scores->inputs[0]).shape;  // [1, H, AR, D]
     const int64_t head_dim = key_shape[2];
-    if (key == nullptr || query == nullptr || head_dim % 2 != 0 ||
+    if (key.node == nullptr || query.node == nullptr || key.rotating != query.rotating ||
         static_cast<int64_t>(magnitudes[layer].size()) != key_shape[1] * head_dim) {
       continue;
     }
-    const std::vector<float> factors = factors_of(magnitudes[layer], head_dim);
+    const std::vector<float> factors = factors_of(magnitudes[layer], head_dim, key.rotating);
     std::vector<float> inverse;
     for (const float factor : factors) inverse.push_back(1.0f / factor);
     std::vector<float> repeated;  // [H * D]
@@ -121,8 +129,8 @@ void equalize_keys(Graph& graph, const KeyMagnitudes& magnitudes) {
       const auto from = factors.begin() + head / groups * head_dim;
       repeated.insert(repeated.end(), from, from + head_dim);
     }
-    const NodeId key_id = key->id;
-    const NodeId query_id = query->id;
+    const NodeId key_id = key.node->id;
+    const NodeId query_id = query.node->id;
     scale_rows(graph, key_id, inverse);
     scale_rows(graph, query_id, repeated);
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "support/error.h"
+#include "text/builtin_templates.h"
 
 namespace lathe {
 namespace {
@@ -136,13 +137,16 @@ ChatTemplate TextModel::named_template(const std::string& name) const {
   if (name == kDefault && chat_template_) return *chat_template_;
   const auto found = named_templates_.find(name);
   if (found != named_templates_.end()) return parse_template(found->second);
+  if (const auto source = builtin_template(name)) return ChatTemplate::parse(*source);
   std::string names = chat_template_ ? kDefault : "";
   for (const auto& item : named_templates_) names += (names.empty() ? "" : ", ") + item.first;
-  if (names.empty()) {
+  if (names.empty() && name == kDefault) {
     fail({.what = "the model has no chat template",
           .where = where_,
-          .advice = "use a raw prompt, or add chat_template.jinja to the checkpoint"});
+          .advice = "use a raw prompt, or choose a template: a .jinja file or one of " +
+                    builtin_template_names()});
   }
+  names += (names.empty() ? "" : ", ") + builtin_template_names();
   fail({.what = "the model has no chat template of this name",
         .where = where_,
         .expected = names,

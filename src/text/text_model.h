@@ -34,8 +34,9 @@ class TextModel {
   /// what tokenizer.json says.
   std::vector<int64_t> encode_prompt(std::string_view text) const;
 
-  /// Ids of a conversation: see lathe::encode_chat. Throws Error where there is no chat template,
-  /// or none with the name that the options give.
+  /// Ids of a conversation: see lathe::encode_chat. A name that the options give is one of the
+  /// model's templates or a built-in one. Throws Error where there is none of that name, and where
+  /// the model has no template and none is named.
   std::vector<int64_t> encode_chat(const std::vector<ChatMessage>& messages,
                                    const ChatOptions& options = {}) const;
 

@@ -261,9 +261,9 @@ TEST(Bench, Json) {
 
 TEST(Inspect, Json) {
   const ordered_json report = json_output({"inspect", small_model(), "--json"});
-  EXPECT_THAT(keys(report),
-              ElementsAre("io", "operators", "weight_bytes", "kv_bytes_in", "kv_bytes_out",
-                          "arena_bytes", "boundary_bytes", "activation_bytes"));
+  EXPECT_THAT(keys(report), ElementsAre("io", "operators", "weight_bytes", "kv_bytes_in",
+                                        "kv_bytes_out", "arena_bytes", "boundary_bytes",
+                                        "activation_bytes", "kv_bytes_full_context"));
   EXPECT_THAT(keys(report["io"]), ElementsAre("inputs", "outputs"));
   std::vector<std::string> names;
   for (const ordered_json& tensor : report["io"]["inputs"]) names.push_back(tensor["name"]);
@@ -274,6 +274,7 @@ TEST(Inspect, Json) {
   EXPECT_EQ(report["operators"]["lathe.rms_norm"], 7);  // two in each of three layers, and the last
   // Three layers of keys and values, 2 heads of 16, a byte each: all slots but the new one.
   EXPECT_EQ(report["kv_bytes_in"], 3 * 2 * 2 * 16 * (kContext - 1));
+  EXPECT_EQ(report["kv_bytes_full_context"], report["kv_bytes_in"]);  // no layer slides
   EXPECT_EQ(report["kv_bytes_out"], 3 * 2 * 2 * 16);
 }
 

@@ -64,6 +64,19 @@ TEST(Summary, ATableThatAProductReadsTooCountsInFull) {
   EXPECT_EQ(summarize(graph).weight_bytes, 32 * 8 * 4);
 }
 
+/// Of two layers the first slides: its ring has 3 slots where the other has 7.
+TEST(Summary, SaysWhatTheCachesWouldTakeWithoutRings) {
+  const Graph graph = parse_graph(R"(
+    graph decode ar=1 cl=8 w=3
+    input %k_cache_0 : u8[1, 2, 4, 3]<0.5, 128>
+    input %v_cache_0 : u8[1, 2, 3, 4]<0.5, 128>
+    input %k_cache_1 : u8[1, 2, 4, 7]<0.5, 128>
+    input %v_cache_1 : u8[1, 2, 7, 4]<0.5, 128>)");
+  const GraphSummary summary = summarize(graph);
+  EXPECT_EQ(summary.kv_bytes_in, 2 * 2 * 4 * (3 + 7));
+  EXPECT_EQ(summary.kv_bytes_full_context, 2 * 2 * 4 * (7 + 7));
+}
+
 /// Caches of a Llama 3.2 1B: 16 layers, 8 key-value heads of 64, context 1024.
 constexpr int kLayers = 16;
 

@@ -89,7 +89,7 @@ TEST(TextModel, HasSeveralTemplatesByName) {
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
                  "qwen2: the model has no chat template of this name: expected default, rag, "
-                 "tool_use, found none");
+                 "tool_use, chatml, gemma, question, found none");
   }
 }
 
@@ -113,8 +113,27 @@ TEST(TextModel, AChatWithoutATemplateIsAnErrorThatSaysSo) {
     model.encode_chat({{"user", "x"}});
     ADD_FAILURE();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("tiny/qwen2: the model has no chat template"));
+    EXPECT_STREQ(error.what(),
+                 "tiny/qwen2: the model has no chat template; use a raw prompt, or choose a "
+                 "template: a .jinja file or one of chatml, gemma, question");
   }
+}
+
+TEST(TextModel, AModelWithoutATemplateTakesABuiltInOneByName) {
+  const TextModel model = TextModel::open(tokenizer_json("qwen2"), "", "", "qwen2");
+  const std::vector<ChatMessage> messages{
+      {"system", "s"}, {"user", "u"}, {"assistant", "a"}, {"user", "v"}};
+  const auto rendered = [&](const char* name) {
+    return model.tokenizer()->decode(model.encode_chat(messages, {.template_name = name}), false);
+  };
+  EXPECT_EQ(rendered("chatml"),
+            "<|im_start|>system\ns<|im_end|>\n<|im_start|>user\nu<|im_end|>\n"
+            "<|im_start|>assistant\na<|im_end|>\n<|im_start|>user\nv<|im_end|>\n"
+            "<|im_start|>assistant\n");
+  EXPECT_EQ(rendered("gemma"),
+            "<start_of_turn>user\ns\n\nu<end_of_turn>\n<start_of_turn>model\na<end_of_turn>\n"
+            "<start_of_turn>user\nv<end_of_turn>\n<start_of_turn>model\n");
+  EXPECT_EQ(rendered("question"), "s\n\nQ: u\nA: a\nQ: v\nA:");
 }
 
 TEST(TextModel, AConfigThatIsNoObjectIsRefused) {

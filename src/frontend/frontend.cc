@@ -33,15 +33,25 @@ constexpr std::array kFamilies{Family{"llama", hf::build_llama, static_form::bui
                                Family{"phi3", hf::build_phi3, static_form::build_phi3},
                                Family{"glm", hf::build_glm}};
 
+const Family* find_family(std::string_view model_type) {
+  for (const Family& family : kFamilies) {
+    if (family.model_type == model_type) return &family;
+  }
+  return nullptr;
+}
+
 const Family& family_of(const Checkpoint& checkpoint) {
   const std::string& type = checkpoint.config().model_type;
-  for (const Family& family : kFamilies) {
-    if (family.model_type == type) return family;
-  }
+  if (const Family* family = find_family(type)) return *family;
   fail({.what = "no frontend for this model_type", .found = "'" + type + "'"});
 }
 
 }  // namespace
+
+bool has_static_form(std::string_view model_type) {
+  const Family* family = find_family(model_type);
+  return family != nullptr && family->static_form != nullptr;
+}
 
 Graph build_hf_graph(std::shared_ptr<const Checkpoint> checkpoint, const GraphShape& shape) {
   const Family& family = family_of(*checkpoint);

@@ -14,7 +14,8 @@ namespace lathe::testing {
 std::filesystem::path test_data();
 
 /// A golden.safetensors: values that Hugging Face's transformers 5.24 gave with torch 2.15 in
-/// float32 (eager attention, batch 1, no padding, positions from 0).
+/// float32 (eager attention, batch 1, no padding, positions from 0); those of gemma and glm are from
+/// tests/tools/write_tiny_family.py, in float64.
 class Golden {
  public:
   explicit Golden(const std::filesystem::path& path) : file_(SafetensorsFile::open(path)) {}

@@ -62,7 +62,7 @@ TEST_P(StaticGraph, GivesTheLogitsOfEveryPrompt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, StaticGraph,
-                         ::testing::Combine(::testing::ValuesIn(testing::all_models()),
+                         ::testing::Combine(::testing::ValuesIn(testing::static_models()),
                                             ::testing::Values(FormCase{"plain", {}},
                                                               FormCase{"r3_decomposed",
                                                                        {.r3 = true,
@@ -114,7 +114,7 @@ TEST_P(GraphIdentityOf, PassesTurnHuggingFacesGraphIntoTheStaticOne) {
   expect_isomorphic(open_source(GetParam().source));
 }
 
-INSTANTIATE_TEST_SUITE_P(, GraphIdentityOf, ::testing::ValuesIn(testing::all_models()),
+INSTANTIATE_TEST_SUITE_P(, GraphIdentityOf, ::testing::ValuesIn(testing::static_models()),
                          [](const auto& info) { return info.param.name; });
 
 // Biases, a head of its own, heads of 24 rotated by a matrix, as many key-value heads as heads.

@@ -78,7 +78,7 @@ void add_beyond_llama(const ModelConfig& config, std::vector<std::string>& found
 std::string families_table() {
   const std::multimap<std::string, ModelConfig> golden = fixtures();
   std::string table =
-      "| model_type | GGUF architecture | beyond Llama | checked against Hugging Face's numbers |\n"
+      "| model_type | GGUF architecture | beyond Llama | checked against golden numbers |\n"
       "| --- | --- | --- | --- |\n";
   for (const Family& family : families()) {
     const std::string type(family.model_type);

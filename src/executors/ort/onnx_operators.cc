@@ -151,17 +151,19 @@ void transpose(OnnxNode& node) {
   node.apply("Transpose", {node.input(0)}, {{"perm", order}});
 }
 
-void slice(OnnxNode& node, int64_t dim, int64_t start, int64_t end, const OnnxTensor& to) {
+/// Every `step`-th element from `start` on, as many as `to` has.
+void slice(OnnxNode& node, int64_t dim, int64_t start, int64_t step, const OnnxTensor& to) {
   OnnxGraph& onnx = node.onnx();
-  node.apply("Slice",
-             {node.input(0), onnx.integers({start}), onnx.integers({end}), onnx.integers({dim})},
-             {}, to);
+  const int64_t end = start + (to.shape[static_cast<size_t>(dim)] - 1) * step + 1;
+  std::vector<OnnxTensor> inputs{node.input(0), onnx.integers({start}), onnx.integers({end}),
+                                 onnx.integers({dim})};
+  if (step != 1) inputs.push_back(onnx.integers({step}));
+  node.apply("Slice", inputs, {}, to);
 }
 
 void slice(OnnxNode& node) {
   const int64_t dim = node.dimension("dim", node.input(0).shape);
-  const int64_t start = node.attributes().integer("start");
-  slice(node, dim, start, start + node.result().shape[static_cast<size_t>(dim)], node.result());
+  slice(node, dim, node.attributes().integer("start"), slice_step(node.node()), node.result());
 }
 
 /// Nothing by itself: each getitem behind it takes its own part.
@@ -175,7 +177,7 @@ void getitem(OnnxNode& node) {
   const auto dim = std::min<int64_t>(at.first - part.begin(), std::ssize(part) - 1);
   const int64_t size = part[static_cast<size_t>(dim)];
   const int64_t start = node.attributes().integer("index") * size;
-  slice(node, dim, start, start + size, node.result());
+  slice(node, dim, start, 1, node.result());
 }
 
 void select(OnnxNode& node) {
@@ -184,7 +186,7 @@ void select(OnnxNode& node) {
   const int64_t index = node.attributes().integer("index");
   shape[static_cast<size_t>(dim)] = 1;
   const OnnxTensor one = node.step("slice", node.result(), shape);
-  slice(node, dim, index, index + 1, one);
+  slice(node, dim, index, 1, one);
   node.reshape(one, node.result());
 }
 

@@ -12,6 +12,7 @@
 #include "support/error.h"
 #include "support/mapped_file.h"
 #include "support/utf8.h"
+#include "text/builtin_templates.h"
 
 namespace lathe::cli {
 namespace {
@@ -155,7 +156,8 @@ void add_chat_options(CLI::App& command, ChatOptions& options, CLI::Option* chat
                           .add_option_function<std::string>(
                               "--chat-template", choose,
                               "One of the model's chat templates, a .jinja file in their place, or "
-                              "for a model without: chatml, gemma, question")
+                              "for a model without: " +
+                                  builtin_template_names())
                           ->type_name("NAME|FILE");
   if (chat == nullptr) return;
   argument->needs(chat);

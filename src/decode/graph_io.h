@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -73,7 +72,7 @@ struct GraphIo {
   bool has_cache_inputs = true;  ///< style `pairs`: a graph with AR = CL may come without
 
   int64_t cache_slots() const { return context - tokens_per_call; }
-  int64_t window_slots() const { return std::min(window, cache_slots()); }
+  int64_t window_slots() const { return ring_slots(window, context, tokens_per_call); }
 };
 
 /// "static_cache.layers.0" and "layers.0": what the names of a layer's whole caches begin with.

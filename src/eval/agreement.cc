@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "support/decibels.h"
 
 namespace lathe {
 
@@ -30,8 +31,7 @@ Agreement AgreementMeter::result() const {
   result.positions = static_cast<int64_t>(divergences_.size());
   if (divergences_.empty()) return result;
   const auto count = static_cast<double>(divergences_.size());
-  result.sqnr_db =
-      noise_ > 0.0 ? 10.0 * std::log10(signal_ / noise_) : std::numeric_limits<double>::infinity();
+  result.sqnr_db = decibels(signal_, noise_);
   result.top1_agreement = static_cast<double>(same_) / count;
   std::vector<double> sorted = divergences_;
   std::sort(sorted.begin(), sorted.end());

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
 
 #include "decode/runner.h"
 #include "graph/constant.h"
 #include "graph/operators.h"
+#include "support/decibels.h"
 #include "support/error.h"
 
 namespace lathe {
@@ -24,9 +24,7 @@ class DifferenceMeter {
                                  : add_codes<uint16_t>(reference, tested);
   }
 
-  double sqnr_db() const {
-    return noise_ > 0 ? 10 * std::log10(signal_ / noise_) : std::numeric_limits<double>::infinity();
-  }
+  double sqnr_db() const { return decibels(signal_, noise_); }
   int64_t worst_codes() const { return worst_; }
 
  private:

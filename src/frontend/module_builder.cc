@@ -143,6 +143,21 @@ ValueId ModuleBuilder::conv2d_part(const std::string& name, ValueId x, bool bias
   return apply(Op::conv2d, std::move(inputs));
 }
 
+ValueId ModuleBuilder::activated(ValueId x) {
+  const auto gelu = [&](const char* approximate) {
+    return apply(Op::gelu, {x}, {{"approximate", std::string(approximate)}});
+  };
+  switch (config().hidden_act) {
+    case Activation::gelu:
+      return gelu("none");
+    case Activation::gelu_tanh:
+      return gelu("tanh");
+    case Activation::silu:
+      break;
+  }
+  return apply(Op::silu, {x});
+}
+
 ValueId ModuleBuilder::softcapped(ValueId x, double softcap) {
   const ValueId part = apply(Op::div, {x}, {{"other", softcap}});
   return mul(apply(Op::tanh, {part}), softcap);

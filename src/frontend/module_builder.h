@@ -79,6 +79,8 @@ class ModuleBuilder {
   ValueId conv2d(const std::string& name, ValueId x, bool bias);
   /// The same with some of the Linear's channels: one of several projections that share a weight.
   ValueId conv2d_part(const std::string& name, ValueId x, bool bias, const Channels& part);
+  /// The activation of the feed-forward networks.
+  ValueId activated(ValueId x);
   /// softcap * tanh(x / softcap)
   ValueId softcapped(ValueId x, double softcap);
 

@@ -84,4 +84,10 @@ Groups::Groups(const Graph& graph) {
   }
 }
 
+bool Groups::has_constant(const Graph& graph, int32_t group) const {
+  const std::vector<ValueId>& ids = sources(group);
+  return std::any_of(ids.begin(), ids.end(),
+                     [&](ValueId id) { return graph.value(id).is_constant(); });
+}
+
 }  // namespace lathe

@@ -34,6 +34,8 @@ class Groups {
   const std::vector<ValueId>& sources(int32_t group) const {
     return sources_[static_cast<size_t>(group)];
   }
+  /// Whether the numbers of a source are known from `graph`, which the groups are of: a table.
+  bool has_constant(const Graph& graph, int32_t group) const;
 
  private:
   std::vector<int32_t> group_of_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -45,6 +46,11 @@ struct IoContract {
   const IoTensor* find_input(std::string_view name) const;
   const IoTensor* find_output(std::string_view name) const;
 };
+
+/// Slots of the cache of a layer that slides over `window` positions, S = min(W, CL - AR).
+inline int64_t ring_slots(int64_t window, int64_t context, int64_t tokens_per_call) {
+  return std::min(window, context - tokens_per_call);
+}
 
 /// Whether an input of this name says what tokens attend: attention_mask, and that of sliding
 /// layers, window_attention_mask.

@@ -31,10 +31,7 @@ std::vector<bool> find_keys_and_values(const Graph& graph, const Groups& groups)
   const auto mark = [&](ValueId id) { found[static_cast<size_t>(groups.of(id))] = true; };
   const auto is_activation = [&](ValueId id) {
     const int32_t group = groups.of(id);
-    if (group == kNone) return false;
-    const std::vector<ValueId>& sources = groups.sources(group);
-    return std::none_of(sources.begin(), sources.end(),
-                        [&](ValueId source) { return graph.value(source).is_constant(); });
+    return group != kNone && !groups.has_constant(graph, group);
   };
   const Users users = graph.users();
   for (const ValueId id : graph.inputs()) {

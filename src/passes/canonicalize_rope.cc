@@ -171,7 +171,10 @@ class HalfSplit {
     const ValueId c = insert(Op::mul, {x2, cos});
     const ValueId d = insert(Op::mul, {x1, sin});
     const ValueId high = insert(Op::add, {c, d});
-    if (const std::optional<NodeId> wider = joined_with_the_rest(graph_.node(id).output())) {
+    const bool is_part = source.x != rope.x;
+    const std::optional<NodeId> wider =
+        is_part ? joined_with_the_rest(graph_.node(id).output()) : std::nullopt;
+    if (wider) {
       const Node joined = graph_.node(*wider);
       const ValueId whole = graph_.insert_before(*wider, {.op = Op::cat,
                                                           .inputs = {low, high, joined.inputs[1]},
@@ -202,8 +205,9 @@ class HalfSplit {
     const std::vector<NodeId> readers = graph_.users()[static_cast<size_t>(rotated)];
     if (readers.size() != 1 || is_output(graph_, rotated)) return std::nullopt;
     const Node& cat = graph_.node(readers.front());
-    if (cat.op != Op::cat || cat.inputs.size() != 2 || cat.inputs[0] != rotated)
+    if (cat.op != Op::cat || cat.inputs.size() != 2 || cat.inputs[0] != rotated) {
       return std::nullopt;
+    }
     const int64_t dim = cat.attributes.integer("dim");
     return dim == 3 || dim == -1 ? std::optional(cat.id) : std::nullopt;
   }

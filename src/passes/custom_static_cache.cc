@@ -189,7 +189,7 @@ class StaticCache {
     for (const auto& [mask, input] : inputs) {
       const int64_t window = window_of(mask);
       if (window == 0 || near != kNone) continue;
-      const int64_t slots = std::min(window, graph_.context() - tokens);
+      const int64_t slots = ring_slots(window, graph_.context(), tokens);
       slides_ = true;
       near = graph_.add_input("window_attention_mask", DType::f32, {1, 1, tokens, slots + tokens});
     }
@@ -203,8 +203,9 @@ class StaticCache {
     std::vector<int64_t> slots;  // by layer
     for (const CacheUpdate& update : updates) {
       if (update.transpose == kNone) continue;
-      const int64_t past = graph_.context() - graph_.tokens_per_call();
-      slots.push_back(update.window == 0 ? past : std::min(update.window, past));
+      const int64_t context = graph_.context();
+      const int64_t reach = update.window == 0 ? context : update.window;
+      slots.push_back(ring_slots(reach, context, graph_.tokens_per_call()));
     }
     for (const bool keys : {true, false}) {
       size_t layer = 0;

@@ -9,11 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "quant/channel_codes.h"
+#include "quant/encodings.h"
 #include "quant/float_blocks.h"
 #include "quant/product_samples.h"
 #include "quant/range.h"
 #include "quant/sample_columns.h"
 #include "quant/scale_search.h"
+#include "support/decibels.h"
 
 namespace lathe {
 namespace {
@@ -24,15 +26,9 @@ constexpr WeightFormat kEightBits{DType::i8};
 
 /// The numbers as codes of `spec` give them back, with the range of the numbers themselves.
 std::vector<float> as_stored(Numbers numbers, const QuantSpec& spec) {
-  ValueRange range = scan(numbers.data(), static_cast<int64_t>(numbers.size())).range;
-  range.include({0.0f, 0.0f});
-  const CodeRange codes = code_range(spec.dtype);
-  const double steps = codes.high - codes.low;
-  const double span = spec.scheme == Scheme::symmetric ? 2.0 * double{range.max_abs()}
-                                                       : double{range.high} - double{range.low};
+  const ValueRange range = scan(numbers.data(), static_cast<int64_t>(numbers.size())).range;
+  const double scale = activation_encoding(spec, range, "").scale.front();
   std::vector<float> stored(numbers.begin(), numbers.end());
-  if (span == 0.0) return stored;
-  const double scale = span / steps;
   for (float& x : stored) x = static_cast<float>(std::nearbyint(double{x} / scale) * scale);
   return stored;
 }
@@ -49,11 +45,6 @@ double outlier_of(Numbers samples, int64_t k) {
   const double median = *middle;
   const double most = *std::max_element(middle, largest.end());
   return median == 0.0 ? std::numeric_limits<double>::infinity() : most / median;
-}
-
-double decibels(double signal, double noise) {
-  if (noise == 0.0) return std::numeric_limits<double>::infinity();
-  return 10.0 * std::log10(signal / noise);
 }
 
 /// One product over its samples.

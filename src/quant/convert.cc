@@ -83,13 +83,6 @@ ValueRange rotary_range(const ValueRange& table) {
   return {-bound, bound};
 }
 
-/// Whether the numbers of a group are known, not observed.
-bool has_constant(const Graph& graph, const Groups& groups, int32_t group) {
-  const auto& sources = groups.sources(group);
-  return std::any_of(sources.begin(), sources.end(),
-                     [&](ValueId id) { return graph.value(id).is_constant(); });
-}
-
 Encoding group_encoding(const Graph& graph, const Groups& groups, int32_t group,
                         const RangeTable& ranges, int headroom, ThreadPool& pool) {
   const Value& first = graph.value(groups.sources(group).front());
@@ -100,11 +93,10 @@ Encoding group_encoding(const Graph& graph, const Groups& groups, int32_t group,
   ValueRange range = group_range(graph, groups, group, ranges, pool);
   if (spec.scheme == Scheme::rotary) {
     range = rotary_range(range);
-  } else if (spec.dtype == DType::u16 && !has_constant(graph, groups, group)) {
+  } else if (spec.dtype == DType::u16 && !groups.has_constant(graph, group)) {
     range = with_headroom(range, headroom);
   }
-  if (spec.scheme == Scheme::symmetric) return symmetric_encoding(spec.dtype, range, first.name);
-  return affine_encoding(spec.dtype, range, first.name);
+  return activation_encoding(spec, range, first.name);
 }
 
 // --- conversion

@@ -64,6 +64,12 @@ Encoding symmetric_encoding(DType dtype, const ValueRange& range, std::string_vi
   return {dtype, {static_cast<float>(scale)}, (steps + 1) / 2, -1};
 }
 
+Encoding activation_encoding(const QuantSpec& spec, const ValueRange& range,
+                             std::string_view value) {
+  return spec.scheme == Scheme::symmetric ? symmetric_encoding(spec.dtype, range, value)
+                                          : affine_encoding(spec.dtype, range, value);
+}
+
 double bias_scale_floor(float bias, float input_scale) {
   return std::fabs(double{bias}) / (double{input_scale} * kLargestBiasCode);
 }

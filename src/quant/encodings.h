@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "graph/encoding.h"
+#include "graph/quant_spec.h"
 #include "quant/range.h"
 
 namespace lathe {
@@ -28,6 +29,10 @@ Encoding affine_encoding(DType dtype, const ValueRange& range, std::string_view 
 /// The same on both sides of zero, for DType::u16 and DType::u8: s = max(abs) / (steps / 2), at
 /// least 1e-4 / steps; zp = (steps + 1) / 2. Throws Error as affine_encoding does.
 Encoding symmetric_encoding(DType dtype, const ValueRange& range, std::string_view value);
+
+/// Affine or symmetric, as `spec` says.
+Encoding activation_encoding(const QuantSpec& spec, const ValueRange& range,
+                             std::string_view value);
 
 /// The smallest scale of a weight channel at which `bias` still fits 32 bits (in steps of
 /// s_x * s_w). 0 for a bias of 0.

@@ -14,15 +14,7 @@ Normalized normalize(ModuleBuilder& b, ValueId x) {
 
 ValueId activation(ModuleBuilder& b, const std::string& module, ValueId x) {
   const ModuleBuilder::Scope scope(b, module);
-  switch (b.config().hidden_act) {
-    case Activation::gelu:
-      return b.apply(Op::gelu, {x}, {{"approximate", std::string("none")}});
-    case Activation::gelu_tanh:
-      return b.apply(Op::gelu, {x}, {{"approximate", std::string("tanh")}});
-    case Activation::silu:
-      break;
-  }
-  return b.apply(Op::silu, {x});
+  return b.activated(x);
 }
 
 }  // namespace

@@ -18,16 +18,8 @@ ValueId norm_weight(ModuleBuilder& b) {
 
 ValueId activation(ModuleBuilder& b, const Call& call, ValueId x) {
   const ModuleBuilder::Scope scope(b, "act_fn");
-  switch (b.config().hidden_act) {
-    case Activation::gelu:
-      return b.apply(Op::gelu, {x}, {{"approximate", std::string("none")}});
-    case Activation::gelu_tanh:
-      return b.apply(Op::gelu, {x}, {{"approximate", std::string("tanh")}});
-    case Activation::silu:
-      break;
-  }
-  if (!call.form.decomposed_silu) return b.apply(Op::silu, {x});
-  return b.mul(x, b.apply(Op::sigmoid, {x}));
+  const bool decomposed = call.form.decomposed_silu && b.config().hidden_act == Activation::silu;
+  return decomposed ? b.mul(x, b.apply(Op::sigmoid, {x})) : b.activated(x);
 }
 
 }  // namespace

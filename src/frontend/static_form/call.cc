@@ -15,8 +15,8 @@ bool is_sliding(const LayerConfig& layer) { return layer.sliding; }
 
 /// S of a layer.
 int64_t slots_of(const ModelConfig& config, const GraphShape& shape, const LayerConfig& layer) {
-  const int64_t past = shape.context - shape.tokens_per_call;
-  return layer.sliding ? std::min(config.sliding_window, past) : past;
+  const int64_t reach = layer.sliding ? config.sliding_window : shape.context;
+  return ring_slots(reach, shape.context, shape.tokens_per_call);
 }
 
 /// Rows of a table [CL, R / 2] at the positions of the call: [1, 1, AR, R / 2].

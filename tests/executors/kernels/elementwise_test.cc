@@ -28,7 +28,26 @@ std::vector<uint16_t> expected_of(const std::vector<uint16_t>& x,
   return y;
 }
 
-class ElementwiseTest : public KernelTest {};
+class ElementwiseTest : public KernelTest {
+ protected:
+  using Unary = void (*Kernels::*)(const uint16_t*, uint16_t*, int64_t, Affine, Affine) noexcept;
+
+  /// For every code: within one code of the true value, on all instruction sets the same.
+  void expect_within_one_code(Unary kernel, Affine from, Affine to,
+                              const std::function<double(double)>& function) const {
+    const std::vector<uint16_t> x = all_codes();
+    std::vector<uint16_t> y(x.size());
+    (kernels().*kernel)(x.data(), y.data(), 65536, from, to);
+    const std::vector<uint16_t> expected = expected_of(x, [&](uint16_t code) {
+      return reference_encode(static_cast<float>(function(reference_decode(code, from))), to);
+    });
+    EXPECT_LE(largest_difference(y, expected), 1);
+
+    std::vector<uint16_t> same(x.size());
+    (portable().*kernel)(x.data(), same.data(), 65536, from, to);
+    EXPECT_EQ(y, same);
+  }
+};
 
 TEST_P(ElementwiseTest, AddSubAndMulRoundOnce) {
   for (const size_t count : {1, 15, 16, 17, 63, 1000}) {
@@ -117,82 +136,40 @@ TEST_P(ElementwiseTest, RequantizeToTheSameEncodingChangesNothing) {
 }
 
 TEST_P(ElementwiseTest, SiluIsWithinOneCodeOfTheTrueValue) {
-  const std::vector<uint16_t> x = all_codes();
-  std::vector<uint16_t> y(x.size());
   for (const Affine from : {kEven, kWide, Affine{0.01f, 60000}}) {
     // The range of silu starts at -0.2785.
-    const Affine to{(static_cast<float>(65535 - from.zero_point) * from.scale + 0.2785f) / 65535,
-                    0};
-    const Affine shifted{to.scale, static_cast<int32_t>(0.2785f / to.scale)};
-    kernels().silu(x.data(), y.data(), 65536, from, shifted);
-    const std::vector<uint16_t> expected = expected_of(x, [&](uint16_t code) {
-      const double real = reference_decode(code, from);
-      return reference_encode(static_cast<float>(real / (1.0 + std::exp(-real))), shifted);
-    });
-    EXPECT_LE(largest_difference(y, expected), 1);
-
-    std::vector<uint16_t> same(x.size());
-    portable().silu(x.data(), same.data(), 65536, from, shifted);
-    EXPECT_EQ(y, same);
+    const float scale =
+        (static_cast<float>(65535 - from.zero_point) * from.scale + 0.2785f) / 65535;
+    expect_within_one_code(&Kernels::silu, from, {scale, static_cast<int32_t>(0.2785f / scale)},
+                           [](double x) { return x / (1.0 + std::exp(-x)); });
   }
 }
 
 TEST_P(ElementwiseTest, SigmoidIsWithinOneCodeOfTheTrueValue) {
-  const std::vector<uint16_t> x = all_codes();
-  std::vector<uint16_t> y(x.size());
-  const Affine unit{1.0f / 65536.0f, 0};
   for (const Affine from : {kEven, kWide, Affine{0.01f, 60000}}) {
-    kernels().sigmoid(x.data(), y.data(), 65536, from, unit);
-    const std::vector<uint16_t> expected = expected_of(x, [&](uint16_t code) {
-      const double real = reference_decode(code, from);
-      return reference_encode(static_cast<float>(1.0 / (1.0 + std::exp(-real))), unit);
-    });
-    EXPECT_LE(largest_difference(y, expected), 1);
-
-    std::vector<uint16_t> same(x.size());
-    portable().sigmoid(x.data(), same.data(), 65536, from, unit);
-    EXPECT_EQ(y, same);
+    expect_within_one_code(&Kernels::sigmoid, from, {1.0f / 65536.0f, 0},
+                           [](double x) { return 1.0 / (1.0 + std::exp(-x)); });
   }
 }
 
 TEST_P(ElementwiseTest, TanhIsWithinOneCodeOfTheTrueValue) {
-  const std::vector<uint16_t> x = all_codes();
-  std::vector<uint16_t> y(x.size());
   // Wide ones, and one so narrow that tanh is nearly the identity: codes are as narrow then.
   for (const Affine from : {kEven, kWide, Affine{0.01f, 60000}, Affine{3e-8f, 32768}}) {
-    const Affine to{std::min(from.scale, 1.0f / 32768.0f), 32768};
-    kernels().tanh(x.data(), y.data(), 65536, from, to);
-    const std::vector<uint16_t> expected = expected_of(x, [&](uint16_t code) {
-      const double real = reference_decode(code, from);
-      return reference_encode(static_cast<float>(std::tanh(real)), to);
-    });
-    EXPECT_LE(largest_difference(y, expected), 1);
-
-    std::vector<uint16_t> same(x.size());
-    portable().tanh(x.data(), same.data(), 65536, from, to);
-    EXPECT_EQ(y, same);
+    expect_within_one_code(&Kernels::tanh, from, {std::min(from.scale, 1.0f / 32768.0f), 32768},
+                           [](double x) { return std::tanh(x); });
   }
 }
 
 TEST_P(ElementwiseTest, GeluIsWithinOneCodeOfTheTrueValue) {
-  const std::vector<uint16_t> x = all_codes();
-  std::vector<uint16_t> y(x.size());
   for (const Affine from : {kEven, kWide, Affine{0.01f, 60000}}) {
     // The range of gelu starts at -0.1701.
     const float scale =
         (static_cast<float>(65535 - from.zero_point) * from.scale + 0.1701f) / 65535;
-    const Affine to{scale, static_cast<int32_t>(0.1701f / scale)};
-    kernels().gelu_tanh(x.data(), y.data(), 65536, from, to);
-    const std::vector<uint16_t> expected = expected_of(x, [&](uint16_t code) {
-      const double real = reference_decode(code, from);
-      const double u = std::sqrt(2.0 / std::numbers::pi) * (real + 0.044715 * real * real * real);
-      return reference_encode(static_cast<float>(0.5 * real * (1.0 + std::tanh(u))), to);
-    });
-    EXPECT_LE(largest_difference(y, expected), 1);
-
-    std::vector<uint16_t> same(x.size());
-    portable().gelu_tanh(x.data(), same.data(), 65536, from, to);
-    EXPECT_EQ(y, same);
+    expect_within_one_code(
+        &Kernels::gelu_tanh, from, {scale, static_cast<int32_t>(0.1701f / scale)}, [](double x) {
+          const double u = std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+          return 0.5 * x * (1.0 + std::tanh(u));
+        });
   }
 }
 

@@ -50,50 +50,25 @@ void div_scalar(const uint16_t* x, float scalar, uint16_t* y, int64_t count, Aff
   for (int64_t i = 0; i < count; ++i) y[i] = encode_u16(decode(x[i], from) / scalar, to);
 }
 
-void neg(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept {
+inline float negated_f32(float x) { return -x; }
+
+/// y = f(x), element by element.
+template <float (*kFunction)(float)>
+void unary(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept {
   LATHE_INDEPENDENT_ITERATIONS
-  for (int64_t i = 0; i < count; ++i) y[i] = encode_u16(-decode(x[i], from), to);
+  for (int64_t i = 0; i < count; ++i) y[i] = encode_u16(kFunction(decode(x[i], from)), to);
 }
 
-void sigmoid(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept {
-  LATHE_INDEPENDENT_ITERATIONS
-  for (int64_t i = 0; i < count; ++i) y[i] = encode_u16(sigmoid_f32(decode(x[i], from)), to);
-}
-
-void silu(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept {
-  LATHE_INDEPENDENT_ITERATIONS
-  for (int64_t i = 0; i < count; ++i) y[i] = encode_u16(silu_f32(decode(x[i], from)), to);
-}
-
-void tanh(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept {
-  LATHE_INDEPENDENT_ITERATIONS
-  for (int64_t i = 0; i < count; ++i) y[i] = encode_u16(tanh_f32(decode(x[i], from)), to);
-}
-
-void gelu_tanh(const uint16_t* x, uint16_t* y, int64_t count, Affine from, Affine to) noexcept {
-  LATHE_INDEPENDENT_ITERATIONS
-  for (int64_t i = 0; i < count; ++i) y[i] = encode_u16(gelu_tanh_f32(decode(x[i], from)), to);
-}
-
+/// y = f(gate) * up.
 template <float (*kActivation)(float)>
-inline void gated(const uint16_t* gate, const uint16_t* up, uint16_t* y, int64_t count,
-                  const GatedEncodings& encodings) noexcept {
+void gated(const uint16_t* gate, const uint16_t* up, uint16_t* y, int64_t count,
+           const GatedEncodings& encodings) noexcept {
   const GatedEncodings e = encodings;
   LATHE_INDEPENDENT_ITERATIONS
   for (int64_t i = 0; i < count; ++i) {
     const float steps = encode_steps(kActivation(decode(gate[i], e.gate)), e.activated, kCodeMax);
     y[i] = encode_u16(steps * e.activated.scale * decode(up[i], e.up), e.y);
   }
-}
-
-void silu_mul(const uint16_t* gate, const uint16_t* up, uint16_t* y, int64_t count,
-              const GatedEncodings& encodings) noexcept {
-  gated<silu_f32>(gate, up, y, count, encodings);
-}
-
-void gelu_tanh_mul(const uint16_t* gate, const uint16_t* up, uint16_t* y, int64_t count,
-                   const GatedEncodings& encodings) noexcept {
-  gated<gelu_tanh_f32>(gate, up, y, count, encodings);
 }
 
 template <typename From, typename To>

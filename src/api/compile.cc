@@ -11,10 +11,11 @@
 #include "api/calibration_batches.h"
 #include "api/embedded_checkpoint.h"
 #include "api/float_model.h"
-#include "api/key_magnitudes.h"
+#include "api/magnitudes.h"
 #include "api/process.h"
 #include "artifact/write.h"
 #include "graph/verifier.h"
+#include "passes/equalize_columns.h"
 #include "passes/equalize_keys.h"
 #include "passes/pipelines.h"
 #include "quant/accuracy_report.h"
@@ -214,6 +215,21 @@ std::vector<Graph> build_graphs(const std::shared_ptr<const Checkpoint>& checkpo
   return graphs;
 }
 
+/// What a recipe's "transforms" means for the model of `graph`: the same numbers, easier to
+/// quantize.
+GraphTransform transforms_of(Graph graph, const Magnitudes& magnitudes,
+                             const PassControl& control) {
+  const auto rotate = [keys = magnitudes.keys, control](Graph& other) {
+    equalize_keys(other, keys);
+    run_passes(other, rotations(), control);
+  };
+  rotate(graph);
+  return [rotate, factors = column_factors(graph, magnitudes.norms)](Graph& other) {
+    rotate(other);
+    equalize_columns(other, factors);
+  };
+}
+
 /// The passes on every graph; the observer of the control sees the first.
 void run_on_all(std::vector<Graph>& graphs, std::span<const Pass> passes, PassControl control) {
   for (Graph& graph : graphs) {
@@ -274,11 +290,8 @@ CompileReport compile(const std::filesystem::path& source, const std::filesystem
   shown.options.products = other_activations(recipe, weights);
   if (options.explain) options.explain(explain(recipe, weights));
   if (recipe.transforms && !mainline) {
-    form.transform = [magnitudes = key_magnitudes(checkpoint, batches, threads),
-                      control = form.control](Graph& graph) {
-      equalize_keys(graph, magnitudes);
-      run_passes(graph, rotations(), control);
-    };
+    form.transform =
+        transforms_of(graphs.front(), find_magnitudes(checkpoint, batches, threads), form.control);
     for (Graph& graph : graphs) form.transform(graph);
   }
 

@@ -6,32 +6,13 @@
 #include "passes/equalize_keys.h"
 
 #include <algorithm>
-#include <memory>
 #include <string>
-#include <utility>
 
 #include "passes/match.h"
+#include "passes/scaled_weights.h"
 
 namespace lathe {
 namespace {
-
-class ScaledRows final : public FloatSource {
- public:
-  /// Rows of `width` numbers, row r times factors[r].
-  ScaledRows(std::shared_ptr<const FloatSource> source, int64_t width, std::vector<float> factors)
-      : source_(std::move(source)), width_(width), factors_(std::move(factors)) {}
-  void read(int64_t begin, int64_t count, float* out) const override {
-    source_->read(begin, count, out);
-    for (int64_t i = 0; i < count; ++i) {
-      out[i] *= factors_[static_cast<size_t>((begin + i) / width_)];
-    }
-  }
-
- private:
-  std::shared_ptr<const FloatSource> source_;
-  int64_t width_;
-  std::vector<float> factors_;  // [rows]
-};
 
 /// The projection in front of a rotary embedding, and how many dimensions of its heads rotate.
 struct RotatedProjection {
@@ -87,13 +68,12 @@ std::vector<float> factors_of(const std::vector<float>& magnitudes, int64_t head
   return factors;
 }
 
-void scale_rows(Graph& graph, NodeId projection, const std::vector<float>& factors) {
+void scale_channels(Graph& graph, NodeId projection, const std::vector<float>& factors) {
   const std::vector<ValueId> inputs = graph.node(projection).inputs;
   for (size_t i = 1; i < inputs.size(); ++i) {
     const Value& weight = graph.value(inputs[i]);
     const int64_t width = i == 1 ? weight.shape[1] : 1;
-    replace_weight(graph, projection, i,
-                   std::make_shared<ScaledRows>(weight.constant->floats, width, factors),
+    replace_weight(graph, projection, i, scale_rows(weight.constant->floats, width, factors),
                    i == 1 ? "weight" : "bias");
   }
 }
@@ -131,8 +111,8 @@ void equalize_keys(Graph& graph, const KeyMagnitudes& magnitudes) {
     }
     const NodeId key_id = key.node->id;
     const NodeId query_id = query.node->id;
-    scale_rows(graph, key_id, inverse);
-    scale_rows(graph, query_id, repeated);
+    scale_channels(graph, key_id, inverse);
+    scale_channels(graph, query_id, repeated);
   }
 }
 

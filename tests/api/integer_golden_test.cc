@@ -26,6 +26,7 @@ using testing::of_prompt;
 
 // Random weights have neither structure nor a clear next token: a trained model keeps far more.
 constexpr double kLeastSqnrDb = 18.0;
+constexpr double kLeastTop1 = 0.85;
 
 class IntegerGolden : public ::testing::TestWithParam<ModelCase> {
  protected:
@@ -64,6 +65,7 @@ TEST_P(IntegerGolden, LogitsOfEveryPrompt) {
   }
   const Agreement agreement = meter.result();
   EXPECT_GE(agreement.sqnr_db, kLeastSqnrDb);
+  EXPECT_GE(agreement.top1_agreement, kLeastTop1);
   testing::report_figure("sqnr_db." + which.name, agreement.sqnr_db);
   testing::report_figure("top1." + which.name, agreement.top1_agreement);
 }

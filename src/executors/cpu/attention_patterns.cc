@@ -87,6 +87,28 @@ std::optional<MaskedScores> match_masked(const Graph& graph, ValueId weights,
   return MaskedScores{sum->inputs[0], sum->inputs[1]};
 }
 
+/// The node of one operand and the number {other} that gives a value; else null.
+const Node* by_number(const Graph& graph, ValueId value, Op op) {
+  const Node* node = given_by(graph, value, op);
+  return node != nullptr && node->inputs.size() == 1 ? node : nullptr;
+}
+
+/// The soft cap that gives `scores`, with its nodes, into `found`; what it is taken of, which is
+/// `scores` where there is none.
+ValueId match_softcap(const Graph& graph, ValueId scores, AttentionPattern& found) {
+  const Node* product = by_number(graph, scores, Op::mul);
+  const Node* curve = product == nullptr ? nullptr : given_by(graph, product->inputs[0], Op::tanh);
+  const Node* quotient = curve == nullptr ? nullptr : by_number(graph, curve->inputs[0], Op::div);
+  if (quotient == nullptr || quotient->attributes.real("other") == 0.0 ||
+      !all_u16(graph, {quotient->output(), curve->output(), scores})) {
+    return scores;
+  }
+  found.softcap = {quotient->attributes.real("other"), quotient->output(), curve->output(),
+                   product->attributes.real("other"), scores};
+  found.covered.insert(found.covered.end(), {quotient->id, curve->id, product->id});
+  return quotient->inputs[0];
+}
+
 /// Whether shapes are those that AttentionPattern states, and within what the kernels can add up.
 bool attention_shapes_fit(const Graph& graph, const AttentionPattern& pattern) {
   const auto shape = [&](ValueId id) -> const Shape& { return graph.value(id).shape; };
@@ -114,8 +136,8 @@ std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& 
   AttentionPattern found;
   const std::optional<MaskedScores> masked = match_masked(graph, last.inputs[0], found);
   if (!masked || !is_input(graph, masked->mask)) return std::nullopt;
-  const Node* scaled = given_by(graph, masked->scores, Op::mul);
-  if (scaled == nullptr || scaled->inputs.size() != 1) return std::nullopt;
+  const Node* scaled = by_number(graph, match_softcap(graph, masked->scores, found), Op::mul);
+  if (scaled == nullptr) return std::nullopt;
   const Node* scores = given_by(graph, scaled->inputs[0], Op::matmul);
   if (scores == nullptr) return std::nullopt;
 

@@ -59,17 +59,35 @@ bool begin_with_rows(Plan& plan, int threads, const std::vector<int>& uses, Plan
   return true;
 }
 
-/// linear -> add. Whether `behind` was taken into `linear`.
+/// linear -> add, with `before` a step of this kind. Whether `behind` was taken into it.
+template <typename Kind>
 bool end_with_elements(PlannedStep& before, PlannedStep& behind) {
-  auto* linear = dynamic_cast<LinearStep*>(before.step.get());
+  auto* step = dynamic_cast<Kind*>(before.step.get());
   const auto* elements = dynamic_cast<const ElementwiseStep*>(behind.step.get());
-  if (linear == nullptr || elements == nullptr || before.only_for != behind.only_for ||
-      !linear->can_end_with(*elements)) {
+  if (step == nullptr || elements == nullptr || before.only_for != behind.only_for ||
+      !step->can_end_with(*elements)) {
     return false;
   }
-  linear->end_with(take<ElementwiseStep>(behind));
+  step->end_with(take<ElementwiseStep>(behind));
   join(before, std::move(behind));
   return true;
+}
+
+/// Whether two steps touch the same memory.
+bool meet(const PlannedStep& a, const PlannedStep& b) {
+  return std::any_of(a.accesses.begin(), a.accesses.end(), [&](const Access& access) {
+    return std::any_of(b.accesses.begin(), b.accesses.end(),
+                       [&](const Access& other) { return other.buffer == access.buffer; });
+  });
+}
+
+/// Whether `step` was taken into the nearest of `steps` that it has to do with.
+bool end_one_with_elements(std::vector<PlannedStep>& steps, PlannedStep& step) {
+  if (dynamic_cast<const ElementwiseStep*>(step.step.get()) == nullptr) return false;
+  const auto nearest = std::find_if(steps.rbegin(), steps.rend(),
+                                    [&](const PlannedStep& before) { return meet(before, step); });
+  return nearest != steps.rend() && (end_with_elements<LinearStep>(*nearest, step) ||
+                                     end_with_elements<RowStep>(*nearest, step));
 }
 
 }  // namespace
@@ -80,7 +98,7 @@ void fuse_steps(Plan& plan, int threads) {
   for (PlannedStep& step : plan.steps) {
     const bool taken =
         !fused.empty() && (begin_with_rows(plan, threads, uses, fused.back(), step) ||
-                           end_with_elements(fused.back(), step));
+                           end_one_with_elements(fused, step));
     if (!taken) fused.push_back(std::move(step));
   }
   plan.steps = std::move(fused);

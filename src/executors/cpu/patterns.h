@@ -10,8 +10,18 @@ namespace lathe {
 /// Parts of an integer graph that the CPU runs as one step, recognised by structure. Each lists the
 /// nodes it covers (the last gives the result); none of their other results is read outside.
 
-/// softmax(q K * scale + mask) V, or masked_softmax(q K * scale, mask) V, with u8 keys and values,
-/// past and new ones concatenated, and each key-value head standing for `groups` query heads.
+/// tanh(x / divisor) * factor: what keeps scores within -factor to factor
+struct SoftcapPattern {
+  double divisor = 0.0;
+  ValueId divided = kNone;
+  ValueId curved = kNone;
+  double factor = 0.0;
+  ValueId capped = kNone;
+};
+
+/// softmax(s + mask) V, or masked_softmax(s, mask) V, of scores s = q K * scale, perhaps with a
+/// soft cap, with u8 keys and values, past and new ones concatenated, and each key-value head
+/// standing for `groups` query heads.
 struct AttentionPattern {
   std::vector<NodeId> covered;
   ValueId query = kNone;        // [1, H, AR, D]
@@ -22,6 +32,7 @@ struct AttentionPattern {
   ValueId mask = kNone;         // graph input [1, 1, AR, CL]
   ValueId scores = kNone;
   ValueId scaled = kNone;
+  std::optional<SoftcapPattern> softcap;
   ValueId masked = kNone;       // kNone: there is none, the softmax takes the mask
   std::optional<double> below;  // of a masked softmax
   ValueId weights = kNone;      // softmax

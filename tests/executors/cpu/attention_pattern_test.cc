@@ -107,6 +107,37 @@ TEST(AttentionPattern, AMaskedSoftmaxUnderAMaskWhoseLowestCodeAttends) {
   expect_general_path(text);
 }
 
+/// `text` with a soft cap on its scores.
+std::string with_softcap(const std::string& text) {
+  const std::string shape = " : u16[1, 4, 4, 24]";
+  return with(with(text, "aten.add(%sc, %mask)", "aten.add(%cap, %mask)"), "%sm = ",
+              "%part = aten.div(%sc) {other=3.0}" + shape + "<0.0001, 32768>\n" +
+                  "%curve = aten.tanh(%part)" + shape + "<0.00003, 32768>\n" +
+                  "%cap = aten.mul(%curve) {other=3.0}" + shape + "<0.0001, 32768>\n%sm = ");
+}
+
+TEST(AttentionPattern, MatchesWithASoftCap) { expect_one_step(with_softcap(attention({}))); }
+
+TEST(AttentionPattern, ASoftCapUnderAMaskedSoftmax) {
+  std::string text = with_softcap(attention({}));
+  const size_t sum = text.find("%sm = ");
+  text.erase(sum, text.find('\n', sum) + 1 - sum);
+  expect_one_step(with(text, "aten.softmax(%sm) {dim=-1}",
+                       "lathe.masked_softmax(%cap, %mask) {dim=-1, below=20.0}"));
+}
+
+TEST(AttentionPattern, ASoftCapWhoseCurveIsReadElsewhere) {
+  expect_general_path(with_softcap(attention({})) + "output curve = %curve\n");
+}
+
+TEST(AttentionPattern, OneStepGivesTheCodesOfSeveral) {
+  for (const std::string& text : {attention({}), with_softcap(attention({}))}) {
+    CodeGraph one(text);
+    CodeGraph several(text + "output p = %p\n");
+    EXPECT_EQ(run_everywhere(one).at("o"), run_everywhere(several).at("o")) << text;
+  }
+}
+
 TEST(AttentionPattern, MatchesWithAnEmptyPast) {
   expect_one_step(attention({.rows = 9, .context = 9}));
 }

@@ -134,5 +134,96 @@ TEST(Fusion, AnotherOrderOfElementsStaysAStep) {
   expect_as_reference(graph, 0);
 }
 
+TEST(Fusion, ProductsOfOneInputAreOneStepWhateverIsBetweenThem) {
+  // As where heads are normalised: the second product comes behind the norm of the first.
+  CodeGraph graph(rows(kProducts + "const %gamma : u16[200]<0.00003, 32000>\n"
+                                   "%n = lathe.rms_norm(%p, %gamma) {eps=0.00001}\n"
+                                   "%q = aten.linear(%r, %v) : u16[ROWS, 200]<0.001, 32768>\n"
+                                   "%y = aten.mul(%n, %q) : u16[ROWS, 200]<0.004, 32768>\n"
+                                   "output n = %n\noutput y = %y\n",
+                       7));
+  EXPECT_THAT(step_names(graph.graph()),
+              ElementsAre("copy", "neg", "copy", "neg", "linear", "rms_norm+mul"));
+  expect_as_reference(graph, kOneCode);
+}
+
+TEST(Fusion, WhatGoesOnWithAResultBehindAStepThatHasNothingToDoWithIt) {
+  expect_steps(kProducts +
+                   "const %gamma : u16[200]<0.00003, 32000>\n"
+                   "%q = aten.linear(%r, %v) : u16[ROWS, 200]<0.001, 32768>\n"
+                   "%n = lathe.rms_norm(%p, %gamma) {eps=0.00001}\n"
+                   "%y = lathe.requantize(%q) : u8[ROWS, 200]<0.3, 128>\n"
+                   "output n = %n\noutput y = %y\n",
+               testing::IsSupersetOf({"linear+requantize", "rms_norm"}));
+}
+
+TEST(Fusion, WhatNeedsAStepInBetweenStays) {
+  expect_steps(kProducts +
+                   "const %gamma : u16[200]<0.00003, 32000>\n"
+                   "%n = lathe.rms_norm(%s, %gamma) {eps=0.00001}\n"
+                   "%m = aten.softmax(%n) {dim=-1}\n"
+                   "%y = aten.add(%p, %m) : u16[ROWS, 200]<0.001, 32768>\n"
+                   "output n = %n\noutput y = %y\n",
+               testing::IsSupersetOf({"linear", "rms_norm", "softmax+add"}));
+}
+
+const std::string kBehindANorm = R"(graph prefill ar=ROWS cl=8
+input %x : u16[ROWS, 24]<0.0001, 31000>
+input %t : u16[ROWS, 24]<0.0001, 30000>
+const %gamma : u16[24]<0.00003, 32000>
+%r = aten.neg(%x) : u16[ROWS, 24]<0.0001, 31000>
+%s = aten.neg(%t) : u16[ROWS, 24]<0.0001, 30000>
+%n = lathe.rms_norm(%r, %gamma) {eps=0.00001}
+)";
+
+TEST(Fusion, AResidualIsAddedToTheRowsOfANorm) {
+  expect_steps(
+      kBehindANorm + "%y = aten.add(%s, %n) : u16[ROWS, 24]<0.0002, 32768>\noutput y = %y\n",
+      testing::Contains("rms_norm+add"));
+}
+
+/// Query heads as they come from a projection, normalised one by one and rotated.
+std::string normalised_heads(int64_t tokens) {
+  return rows(R"(graph prefill ar=ROWS cl=8
+input %h : u16[1, ROWS, 24]<0.0001, 31000>
+const %gamma : u16[8]<0.00003, 32000>
+const %cos : u16[1, 1, ROWS, 4]<0.00003, 32768>
+const %sin : u16[1, 1, ROWS, 4]<0.00003, 32768>
+%p = aten.neg(%h) : u16[1, ROWS, 24]<0.0001, 31000>
+%w = aten.reshape(%p) {sizes=[1, ROWS, 3, 8]}
+%t = aten.transpose(%w) {dim0=1, dim1=2}
+%x = lathe.rms_norm(%t, %gamma) {eps=0.00001} : u16[1, 3, ROWS, 8]<0.0001, 32768>
+%a = aten.slice(%x) {dim=3, start=0, end=4}
+%b = aten.slice(%x) {dim=3, start=4, end=8}
+%m = aten.mul(%a, %cos) : u16[1, 3, ROWS, 4]<0.0001, 32768>
+%n = aten.mul(%b, %sin) : u16[1, 3, ROWS, 4]<0.0001, 32768>
+%lo = aten.sub(%m, %n) : u16[1, 3, ROWS, 4]<0.0002, 32768>
+%q = aten.mul(%b, %cos) : u16[1, 3, ROWS, 4]<0.0001, 32768>
+%r = aten.mul(%a, %sin) : u16[1, 3, ROWS, 4]<0.0001, 32768>
+%hi = aten.add(%q, %r) : u16[1, 3, ROWS, 4]<0.0002, 32768>
+%y = aten.cat(%lo, %hi) {dim=3}
+%z = aten.neg(%y)
+output z = %z
+)",
+              tokens);
+}
+
+TEST(Fusion, HeadsAreRotatedByWhoNormalisedThem) {
+  for (const int64_t tokens : {1, 5, 900}) {
+    CodeGraph graph(normalised_heads(tokens));
+    EXPECT_THAT(step_names(graph.graph()), testing::Contains("rms_norm+rope+neg")) << tokens;
+    expect_as_reference(graph, kOneCode);
+  }
+}
+
+TEST(Fusion, HeadsThatLieOtherwiseAreRotatedInAStepOfTheirOwn) {
+  // A head at a time: the rows of a token are far from each other.
+  CodeGraph graph(with(with(normalised_heads(5), "{sizes=[1, 5, 3, 8]}", "{sizes=[1, 3, 5, 8]}"),
+                       "%t = aten.transpose(%w) {dim0=1, dim1=2}",
+                       "%t = aten.reshape(%w) {sizes=[1, 3, 5, 8]}"));
+  EXPECT_THAT(step_names(graph.graph()), testing::IsSupersetOf({"rms_norm", "rope"}));
+  expect_as_reference(graph, kOneCode);
+}
+
 }  // namespace
 }  // namespace lathe

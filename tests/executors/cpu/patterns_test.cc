@@ -281,8 +281,11 @@ TEST(GatedPattern, SiluThatIsReadElsewhere) {
   expect_not_gated(kGated + "%z = aten.neg(%s) : u16[1, 5, 30]<0.0004, 60000>\noutput z = %z\n");
 }
 
-TEST(GatedPattern, SiluSecondOrSquared) {
-  expect_not_gated(with(kGated, "aten.mul(%s, %u)", "aten.mul(%u, %s)"));
+TEST(GatedPattern, TheActivationMayComeSecond) {
+  expect_gated(with(kGated, "aten.mul(%s, %u)", "aten.mul(%u, %s)"));
+}
+
+TEST(GatedPattern, SiluSquared) {
   expect_not_gated(with(kGated, "aten.mul(%s, %u) : u16[1, 5, 30]<0.0012, 32768>",
                         "aten.mul(%s, %s) : u16[1, 5, 30]<0.02, 100>"));
 }

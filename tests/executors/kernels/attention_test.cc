@@ -82,8 +82,23 @@ Problem random_problem(const Shape& shape, int64_t filled, uint32_t seed) {
 
 using Codes = std::vector<uint16_t>;
 
-/// Scores of one query times the scalar, as codes.
-Codes scaled_codes(const Problem& p, int64_t head, int64_t row) {
+/// A scaled score behind the soft cap, if there is one.
+int capped_code(int scaled, const AttentionEncodings& e) {
+  const SoftcapEncodings& cap = e.softcap;
+  if (cap.divisor == 0.0f) return scaled;
+  const int divided =
+      reference_encode(reference_decode(scaled, e.scaled) / cap.divisor, cap.divided);
+  const int curved = reference_encode(tanh_f32(reference_decode(divided, cap.divided)), cap.curved);
+  return reference_encode(reference_decode(curved, cap.curved) * cap.factor, cap.capped);
+}
+
+/// The encoding of what the mask is applied to.
+Affine score_encoding(const AttentionEncodings& e) {
+  return e.softcap.divisor == 0.0f ? e.scaled : e.softcap.capped;
+}
+
+/// Scores of one query times the scalar, perhaps capped, as codes.
+Codes score_codes(const Problem& p, int64_t head, int64_t row) {
   const AttentionEncodings& e = p.encodings;
   Codes codes;
   for (int64_t c = 0; c < p.columns(); ++c) {
@@ -93,8 +108,8 @@ Codes scaled_codes(const Problem& p, int64_t head, int64_t row) {
       sum += static_cast<int64_t>(q - e.q_zero_point) * (p.key(d, c) - 128);
     }
     const int score = reference_rescale(sum, e.score_multiplier, e.scores.zero_point);
-    codes.push_back(static_cast<uint16_t>(
-        reference_encode(reference_decode(score, e.scores) * e.scalar, e.scaled)));
+    const int scaled = reference_encode(reference_decode(score, e.scores) * e.scalar, e.scaled);
+    codes.push_back(static_cast<uint16_t>(capped_code(scaled, e)));
   }
   return codes;
 }
@@ -103,14 +118,15 @@ int mask_code(const Problem& p, int64_t row, size_t column) {
   return p.mask[static_cast<size_t>(row * p.columns()) + column];
 }
 
-/// Scaled scores plus the mask, as codes.
+/// Scores plus the mask, as codes.
 Codes masked_codes(const Problem& p, int64_t head, int64_t row) {
   const AttentionEncodings& e = p.encodings;
-  Codes codes = scaled_codes(p, head, row);
+  Codes codes = score_codes(p, head, row);
   for (size_t c = 0; c < codes.size(); ++c) {
-    codes[c] = static_cast<uint16_t>(reference_encode(
-        reference_decode(codes[c], e.scaled) + reference_decode(mask_code(p, row, c), e.mask),
-        e.masked));
+    codes[c] =
+        static_cast<uint16_t>(reference_encode(reference_decode(codes[c], score_encoding(e)) +
+                                                   reference_decode(mask_code(p, row, c), e.mask),
+                                               e.masked));
   }
   return codes;
 }
@@ -127,7 +143,7 @@ Reals decoded(const Codes& codes, Affine encoding) {
 Reals masked_scores(const Problem& p, int64_t head, int64_t row) {
   const AttentionEncodings& e = p.encodings;
   if (!e.replaces) return decoded(masked_codes(p, head, row), e.masked);
-  Reals scores = decoded(scaled_codes(p, head, row), e.scaled);
+  Reals scores = decoded(score_codes(p, head, row), score_encoding(e));
   const float masked = *std::min_element(scores.begin(), scores.end()) - e.below;
   for (size_t c = 0; c < scores.size(); ++c) {
     if (reference_decode(mask_code(p, row, c), e.mask) != 0.0f) scores[c] = masked;
@@ -278,6 +294,21 @@ TEST_P(AttentionTest, SkippingChangesNothing) {
     const Problem p = random_problem({64, 3, 1, 900, 1}, filled, static_cast<uint32_t>(filled));
     EXPECT_EQ(run(kernels(), p), run(kernels(), p, {{0, p.columns()}})) << filled;
     EXPECT_EQ(run(kernels(), p), run(portable(), p)) << filled;
+  }
+}
+
+TEST_P(AttentionTest, ScoresMayHaveASoftCap) {
+  for (const bool replaces : {false, true}) {
+    for (const int64_t rows : {1, 3, 32}) {
+      for (const int64_t filled : {0, 15, 200}) {
+        Problem p = random_problem({64, 2, rows, 300, rows}, filled, 31);
+        p.encodings.replaces = replaces;
+        p.encodings.below = 20.0f;
+        p.encodings.softcap = {
+            5.0f, {8.0f / 65535, 33000}, {2.0f / 65535, 32768}, 5.0f, {10.0f / 65535, 32768}};
+        EXPECT_EQ(run(kernels(), p), expected_output(p)) << rows << ", filled " << filled;
+      }
+    }
   }
 }
 

@@ -164,13 +164,26 @@ struct KvSegment {
   int64_t value_stride = 0;         ///< bytes, at least head_dim
 };
 
+/// A soft cap, each step rounded to u16 codes:
+///   divided = x / divisor         float32
+///   curved  = tanh(divided)       float32
+///   capped  = curved * factor     float32
+struct SoftcapEncodings {
+  float divisor = 0.0f;  ///< 0: there is no soft cap
+  Affine divided;
+  Affine curved;
+  float factor = 0.0f;
+  Affine capped;
+};
+
 /// The chain that attention() equals, each step rounded to u16 codes:
 ///   scores = matmul(q, k)         rint(acc * score_multiplier), s_q * s_k / s_scores
 ///   scaled = scores * scalar      float32
-///   masked = scaled + mask        float32
+///   capped = softcap(scaled)      where there is one, else scaled
+///   masked = capped + mask        float32
 ///   p      = softmax(masked)      float32; s = 1/65536, zero point 0
-/// or, where `replaces`, with no codes between scaled and p:
-///   masked = where(mask == 0, scaled, min of the row of scaled - below)
+/// or, where `replaces`, with no codes between capped and p:
+///   masked = where(mask == 0, capped, min of the row of capped - below)
 /// and at the end
 ///   out    = matmul(p, v)         rint(acc * out_multiplier), s_v / 65536 / s_out
 struct AttentionEncodings {
@@ -179,6 +192,7 @@ struct AttentionEncodings {
   Affine scores;
   float scalar = 1.0f;  ///< 1 / sqrt(head_dim)
   Affine scaled;
+  SoftcapEncodings softcap;
   Affine mask;    ///< where `replaces`: the zero point is not 0
   Affine masked;  ///< where `replaces`: of no meaning
   bool replaces = false;

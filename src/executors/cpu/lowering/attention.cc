@@ -16,6 +16,10 @@ AttentionEncodings attention_encodings(const PlanBuilder& plan, const AttentionP
   e.score_multiplier = scale(pattern.query) * scale(pattern.new_keys) / scale(pattern.scores);
   e.scalar = static_cast<float>(pattern.scale);
   e.scaled = encoding(pattern.scaled);
+  if (const auto& cap = pattern.softcap) {
+    e.softcap = {static_cast<float>(cap->divisor), encoding(cap->divided), encoding(cap->curved),
+                 static_cast<float>(cap->factor), encoding(cap->capped)};
+  }
   e.mask = encoding(pattern.mask);
   if (pattern.below) {
     e.replaces = true;

@@ -109,8 +109,9 @@ std::vector<double> multipliers(const Encoding& x, const Value& weight, const En
   return result;
 }
 
-/// Projections of the same input that follow each other become one step, but for one that only an
-/// output reads: that is skipped where the output is unbound.
+/// Projections of the same input become one step, the first one's: a later one needs nothing that
+/// was computed in between. But for one that only an output reads: that is skipped where the output
+/// is unbound.
 void multiply(PlanBuilder& plan, const Node& node, const LinearStep::Input& input,
               LinearStep::Output output, bool output_only) {
   const BufferId written = output.y;
@@ -118,11 +119,14 @@ void multiply(PlanBuilder& plan, const Node& node, const LinearStep::Input& inpu
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     accesses.emplace_back(plan.constant_buffer(node.inputs[i]));
   }
-  auto* open = dynamic_cast<LinearStep*>(plan.last_step());
-  if (open != nullptr && !output_only && open->input() == input) {
-    open->add(std::move(output));
-    plan.extend_last_step(accesses);
-    return;
+  int& number = plan.product_step(input.buffer);
+  if (number >= 0 && !output_only) {
+    auto* open = static_cast<LinearStep*>(plan.step(number));
+    if (open->input() == input) {
+      open->add(std::move(output));
+      plan.extend_step(number, accesses);
+      return;
+    }
   }
   const BufferId prepared =
       plan.new_buffer(Buffer::Kind::scratch,
@@ -133,6 +137,7 @@ void multiply(PlanBuilder& plan, const Node& node, const LinearStep::Input& inpu
   step->add(std::move(output));
   accesses.insert(accesses.end(), {input.buffer, prepared, expanded});
   plan.emit(std::move(step), std::move(accesses), output_only ? written : -1);
+  if (!output_only) number = plan.last_step();
 }
 
 }  // namespace

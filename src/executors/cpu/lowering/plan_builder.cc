@@ -204,16 +204,11 @@ void PlanBuilder::emit(std::unique_ptr<Step> step, std::vector<Access> accesses,
       {std::move(step), std::move(accesses), nodes_, std::exchange(multiply_adds_, 0), only_for});
 }
 
-Step* PlanBuilder::last_step() const {
-  if (plan_.steps.empty() || plan_.steps.back().only_for >= 0) return nullptr;
-  return plan_.steps.back().step.get();
-}
-
-void PlanBuilder::extend_last_step(const std::vector<Access>& accesses) {
-  PlannedStep& last = plan_.steps.back();
-  last.accesses.insert(last.accesses.end(), accesses.begin(), accesses.end());
-  last.nodes.insert(last.nodes.end(), nodes_.begin(), nodes_.end());
-  last.multiply_adds += std::exchange(multiply_adds_, 0);
+void PlanBuilder::extend_step(int number, const std::vector<Access>& accesses) {
+  PlannedStep& step = plan_.steps[at(number)];
+  step.accesses.insert(step.accesses.end(), accesses.begin(), accesses.end());
+  step.nodes.insert(step.nodes.end(), nodes_.begin(), nodes_.end());
+  step.multiply_adds += std::exchange(multiply_adds_, 0);
 }
 
 void PlanBuilder::set_lives() {

@@ -62,10 +62,13 @@ class PlanBuilder {
   void emit_aside(std::unique_ptr<Step> step, std::vector<Access> accesses);
   /// A step that copies a value from where it lies.
   void emit_copy(ValueId id, const Place& to);
-  /// The last step, where it is one that always runs; else null.
-  Step* last_step() const;
-  /// The last step computes the nodes of this moment too, with these accesses.
-  void extend_last_step(const std::vector<Access>& accesses);
+  /// The number of the step that multiplies what is in a buffer: the last one, -1 before any.
+  int& product_step(BufferId input) { return product_steps_.try_emplace(input, -1).first->second; }
+  /// The number of the last step.
+  int last_step() const { return static_cast<int>(plan_.steps.size()) - 1; }
+  Step* step(int number) const { return plan_.steps[static_cast<size_t>(number)].step.get(); }
+  /// A step computes the nodes of this moment too, with these accesses.
+  void extend_step(int number, const std::vector<Access>& accesses);
 
   /// The results of a token depend on those that come later.
   void need_every_token() { plan_.every_token_counts = true; }
@@ -91,6 +94,7 @@ class PlanBuilder {
   std::unordered_map<ValueId, BufferId> inputs_;       // as bound
   std::unordered_map<std::string, BufferId> outputs_;  // by name
   std::unordered_map<ValueId, BufferId> mask_columns_;
+  std::unordered_map<BufferId, int> product_steps_;
   std::vector<NodeId> nodes_;  // that are being lowered
   int64_t multiply_adds_ = 0;  // of theirs that no step has yet
   Plan plan_;

@@ -1,5 +1,9 @@
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "executors/cpu/lowering/nodes.h"
-#include "executors/cpu/steps/body_step.h"
+#include "executors/cpu/steps/elementwise_step.h"
 #include "executors/cpu/values.h"
 
 namespace lathe {
@@ -12,7 +16,6 @@ void each_token(PlanBuilder& plan, ValueId operand, ValueId cos_rows, ValueId si
                 ValueId result, Args base, Code* Args::* to, Body body) {
   const Shape& shape = plan.value(operand).shape;  // [1, heads, AR, D]
   const int64_t heads = shape[1];
-  const int64_t tokens = shape[2];
   const int64_t width = shape[3];
   const int64_t row = plan.value(cos_rows).shape[3];
   Place x = plan.place(operand);
@@ -25,20 +28,21 @@ void each_token(PlanBuilder& plan, ValueId operand, ValueId cos_rows, ValueId si
   base.y_stride = width;
   base.heads = heads;
   base.head_dim = width;
-  plan.emit(make_step("rope",
-                      [=, step = x.strides[2]](const Frame& frame) noexcept {
-                        split_if_large(
-                            frame, tokens, heads * width, [&](int64_t begin, int64_t end) {
-                              for (int64_t token = begin; token < end; ++token) {
-                                Args args = base;
-                                args.x = frame.at<uint16_t>(x.buffer, x.offset + token * step);
-                                args.*to = frame.at<Code>(out.buffer, token * heads * width);
-                                args.cos = frame.at<uint16_t>(cos.buffer, cos.offset + token * row);
-                                args.sin = frame.at<uint16_t>(sin.buffer, sin.offset + token * row);
-                                body(*frame.kernels, args);
-                              }
-                            });
-                      }),
+  const auto range = [=, step = x.strides[2], unit = heads * width](const Frame& frame,
+                                                                    int64_t begin, int64_t end) {
+    for (int64_t token = begin / unit; token < end / unit; ++token) {
+      Args args = base;
+      args.x = frame.at<uint16_t>(x.buffer, x.offset + token * step);
+      args.*to = frame.at<Code>(out.buffer, token * unit);
+      args.cos = frame.at<uint16_t>(cos.buffer, cos.offset + token * row);
+      args.sin = frame.at<uint16_t>(sin.buffer, sin.offset + token * row);
+      body(*frame.kernels, args);
+    }
+  };
+  std::vector<ElementwiseStep::Operand> operands;
+  if (same_order(shape, x.strides, out.strides)) operands.push_back({x.buffer, x.offset});
+  plan.emit(std::make_unique<ElementwiseStep>("rope", std::move(operands), out.buffer,
+                                              elements(shape), range, heads * width),
             {x.buffer, cos.buffer, sin.buffer, out.buffer});
   plan.define_at(result, out);
 }

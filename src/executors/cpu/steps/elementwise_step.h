@@ -8,28 +8,31 @@
 
 namespace lathe {
 
-/// Element i of a result out of element i of every operand, as they lie in memory.
+/// Element i of a result out of element i of every operand, as they lie in memory; or so many
+/// elements at a time out of as many, the heads of a token for instance.
 class ElementwiseStep final : public Step {
  public:
   struct Operand {
     BufferId buffer = -1;
     int64_t offset = 0;  ///< elements
   };
-  /// Computes elements [begin, end).
+  /// Computes elements [begin, end), multiples of the unit.
   using Body = std::function<void(const Frame& frame, int64_t begin, int64_t end)>;
 
-  /// `count` elements.
+  /// `count` elements, of which `unit` need each other.
   ElementwiseStep(const char* name, std::vector<Operand> operands, BufferId result, int64_t count,
-                  Body body)
+                  Body body, int64_t unit = 1)
       : name_(name),
         operands_(std::move(operands)),
         result_(result),
         count_(count),
-        body_(std::move(body)) {}
+        body_(std::move(body)),
+        unit_(unit) {}
 
   const std::vector<Operand>& operands() const { return operands_; }
   BufferId result() const { return result_; }
   int64_t count() const { return count_; }
+  int64_t unit() const { return unit_; }
 
   void run(const Frame& frame) const noexcept override;
   void run_range(const Frame& frame, int64_t begin, int64_t end) const noexcept {
@@ -43,6 +46,7 @@ class ElementwiseStep final : public Step {
   BufferId result_;
   int64_t count_;
   Body body_;
+  int64_t unit_;
 };
 
 }  // namespace lathe

@@ -34,6 +34,7 @@ void LinearStep::begin_with(std::unique_ptr<RowStep> before, BufferId codes) {
 int64_t LinearStep::row_codes_bytes(int64_t k) { return (2 * k + 63) / 64 * 64; }
 
 bool LinearStep::can_end_with(const ElementwiseStep& behind) const {
+  if (behind.unit() != 1) return false;
   bool reads_results = false;
   for (const ElementwiseStep::Operand& operand : behind.operands()) {
     const size_t part = part_of(operand);

@@ -59,9 +59,16 @@ inline void for_each_lane_span(const ColumnRange* ranges, int64_t count, const W
   }
 }
 
-/// From raw dot products to scaled scores, and those to what `finish(scaled, i)` makes of them.
-/// raw, sums and scores [round_up(count, kLanes)].
-template <typename Finish>
+/// The soft cap of a scaled score.
+inline float cap(float x, const SoftcapEncodings& e) {
+  const float divided = encode_steps(x / e.divisor, e.divided, kCodeMax) * e.divided.scale;
+  const float curved = encode_steps(tanh_f32(divided), e.curved, kCodeMax) * e.curved.scale;
+  return encode_steps(curved * e.factor, e.capped, kCodeMax) * e.capped.scale;
+}
+
+/// From raw dot products to scaled scores, and those, capped or not, to what `finish(score, i)`
+/// makes of them. raw, sums and scores [round_up(count, kLanes)].
+template <bool kCapped, typename Finish>
 inline void scale_lanes(const int32_t* raw, const int32_t* sums, int64_t count,
                         const AttentionEncodings& e, float* scores, const Finish& finish) {
   const double low = -e.scores.zero_point;
@@ -72,21 +79,32 @@ inline void scale_lanes(const int32_t* raw, const int32_t* sums, int64_t count,
                                              shift * static_cast<uint32_t>(sums[i]));
     const double steps = round_even(limit(sum * e.score_multiplier, low, high));
     const float score = static_cast<float>(steps) * e.scores.scale;
-    scores[i] = finish(encode_steps(score * e.scalar, e.scaled, kCodeMax) * e.scaled.scale, i);
+    const float scaled = encode_steps(score * e.scalar, e.scaled, kCodeMax) * e.scaled.scale;
+    scores[i] = finish(kCapped ? cap(scaled, e.softcap) : scaled, i);
   }
 }
 
 /// The same for `count` scores only.
-template <typename Finish>
-inline void scale_scores(const int32_t* raw, const int32_t* sums, int64_t count,
-                         const AttentionEncodings& e, float* scores, const Finish& finish) {
+template <bool kCapped, typename Finish>
+inline void scale_count(const int32_t* raw, const int32_t* sums, int64_t count,
+                        const AttentionEncodings& e, float* scores, const Finish& finish) {
   if (count % kLanes == 0) {
-    scale_lanes(raw, sums, count, e, scores, finish);
+    scale_lanes<kCapped>(raw, sums, count, e, scores, finish);
     return;
   }
   alignas(64) float lanes[kBlock];
-  scale_lanes(raw, sums, count, e, lanes, finish);
+  scale_lanes<kCapped>(raw, sums, count, e, lanes, finish);
   std::memcpy(scores, lanes, static_cast<size_t>(count) * sizeof(float));
+}
+
+template <typename Finish>
+inline void scale_scores(const int32_t* raw, const int32_t* sums, int64_t count,
+                         const AttentionEncodings& e, float* scores, const Finish& finish) {
+  if (e.softcap.divisor != 0.0f) {
+    scale_count<true>(raw, sums, count, e, scores, finish);
+  } else {
+    scale_count<false>(raw, sums, count, e, scores, finish);
+  }
 }
 
 /// What adds the mask to the scores of a piece. Lanes beyond its end add 0.
@@ -102,8 +120,8 @@ class MaskSum {
   MaskSum(const MaskSum&) = delete;
   MaskSum& operator=(const MaskSum&) = delete;
 
-  float operator()(float scaled, int64_t i) const {
-    const float sum = scaled + decode(mask_[i], encodings_.mask);
+  float operator()(float score, int64_t i) const {
+    const float sum = score + decode(mask_[i], encodings_.mask);
     return encode_steps(sum, encodings_.masked, kCodeMax) * encodings_.masked.scale;
   }
 
@@ -113,10 +131,11 @@ class MaskSum {
   alignas(64) uint16_t lanes_[kBlock];
 };
 
-/// The largest value a masked score can have where the mask code is 0. Every step of the chain is
-/// monotone, so this is the chain at the upper end of `scaled`.
+/// The largest value a masked score can have where the mask code is 0. Addition and rounding are
+/// monotone, so this is their result for the largest code of what the mask is added to.
 inline float masked_out_bound(const AttentionEncodings& e) {
-  return encode_steps(decode(kCodeMax, e.scaled) + decode(0, e.mask), e.masked, kCodeMax) *
+  const Affine& scores = e.softcap.divisor != 0.0f ? e.softcap.capped : e.scaled;
+  return encode_steps(decode(kCodeMax, scores) + decode(0, e.mask), e.masked, kCodeMax) *
          e.masked.scale;
 }
 
@@ -155,7 +174,7 @@ class Attention {
 
   int64_t columns() const { return args_.past.columns + args_.fresh.columns; }
 
-  /// Scores of `ranges`, as finish(row, piece) makes a function of (scaled score, offset) for
+  /// Scores of `ranges`, as finish(row, piece) makes a function of (score, offset) for
   /// scale_scores(). What fills up their lanes is -infinity.
   template <typename Finish>
   void score(const ColumnRange* ranges, int64_t count, const Finish& finish) {
@@ -252,7 +271,7 @@ class Attention {
   // --- the mask replaces
 
   struct AsItIs {
-    float operator()(float scaled, int64_t) const { return scaled; }
+    float operator()(float score, int64_t) const { return score; }
   };
 
   /// Gives the columns of a range that the row does not attend to another score. Returns how many

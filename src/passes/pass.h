@@ -141,8 +141,9 @@ void annotate_products(Graph& graph, const PassOptions& options);
 
 /// What attention multiplies by (the second operand of a product of two activations) and what
 /// caches hold becomes 8-bit symmetric: back from there through every operator that moves codes, to
-/// the operator that computes them, which keeps its own spec and is read as 8-bit. Does nothing
-/// with 16-bit caches.
+/// the operator that computes them, which keeps its own spec and is read as 8-bit. What is also
+/// moved to where something else is computed (a key of which a part rotates) stays as it is up to
+/// where the ways part. Does nothing with 16-bit caches.
 void annotate_kv_8bit(Graph& graph, const PassOptions& options);
 
 /// Where a value is read in another way than it is made, a requantize node directly after the node

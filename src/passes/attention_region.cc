@@ -5,13 +5,6 @@
 namespace lathe {
 namespace {
 
-/// The dimension that an attribute names, counted from 0.
-size_t dimension_of(const Graph& graph, const Node& node, std::string_view attribute) {
-  const auto rank = static_cast<int64_t>(graph.value(node.inputs[0]).shape.size());
-  const int64_t dim = node.attributes.integer(attribute);
-  return static_cast<size_t>(dim < 0 ? dim + rank : dim);
-}
-
 /// Dimension `axis` of what a transpose or permute gives, as a dimension of its input.
 size_t axis_before(const Graph& graph, const Node& node, size_t axis) {
   return static_cast<size_t>(permutation_of(graph, node)[axis]);
@@ -86,7 +79,7 @@ class Recognizer {
         return axis.axis >= 2 && type(node.inputs[0], axis);
       case Op::slice:
       case Op::cat:
-        return dimension_of(graph_, node, "dim") != axis.axis && type_operands(node, axis);
+        return dimension_of(graph_, node) != axis.axis && type_operands(node, axis);
       case Op::permute:
       case Op::transpose:
         return type_turned(node, axis);

@@ -47,10 +47,10 @@ int64_t head_size(GgufSettings& settings, int64_t hidden, int64_t heads) {
   return size;
 }
 
-/// Values of each head that rotate. Only Phi-3's files may have fewer than all.
+/// Values of each head that rotate.
 int64_t rotary_size(GgufSettings& settings, const GgufFamily& family, int64_t head_dim) {
   constexpr std::string_view kKey = "rope.dimension_count";
-  if (family.model_type != "phi3") {
+  if (!family.part_may_rotate) {
     settings.refuse_unless(kKey, head_dim);
     return head_dim;
   }
@@ -84,10 +84,11 @@ nlohmann::json gguf_config(const Gguf& gguf, const GgufFamily& family,
       {"max_position_embeddings", settings.required_integer("context_length")},
       {"rms_norm_eps", settings.required_number("attention.layer_norm_rms_epsilon")},
       {"rope_theta", theta},
-      {"attention_bias", gguf.find_tensor("blk.0.attn_q.bias") != nullptr},
+      {"attention_bias", gguf.find_tensor("blk.0.attn_q.bias") != nullptr ||
+                             gguf.find_tensor("blk.0.attn_qkv.bias") != nullptr},
       {"mlp_bias", gguf.find_tensor("blk.0.ffn_gate.bias") != nullptr},
       {"tie_word_embeddings", gguf.find_tensor("output.weight") == nullptr}};
-  if (rotary != head_dim) {
+  if (family.part_may_rotate) {
     // Rounded up, so that head_dim times the share is not a little less than `rotary`.
     const double share = static_cast<double>(rotary) / static_cast<double>(head_dim);
     config["partial_rotary_factor"] = std::nextafter(share, 1.0);

@@ -66,16 +66,18 @@ void add_phi3(GgufSettings& settings, json& config) {
   config["sliding_window"] = window > 0 ? json(window) : json(nullptr);
 }
 
-constexpr std::array kFamilies{GgufFamily{"llama", "llama", true, false, false, add_nothing},
-                               GgufFamily{"qwen2", "qwen2", false, false, false, add_nothing},
-                               GgufFamily{"qwen3", "qwen3", false, false, false, add_nothing},
-                               GgufFamily{"smollm3", "smollm3", true, false, false, add_nothing},
-                               GgufFamily{"granite", "granite", true, false, false, add_granite},
-                               GgufFamily{"gemma", "gemma", false, true, false, add_nothing},
-                               GgufFamily{"gemma2", "gemma2", false, true, true, add_gemma2},
-                               GgufFamily{"gemma3", "gemma3_text", false, true, true, add_gemma3},
-                               GgufFamily{"phi3", "phi3", false, false, false, add_phi3},
-                               GgufFamily{"olmo2", "olmo2", false, false, true, add_nothing}};
+constexpr std::array kFamilies{
+    GgufFamily{"llama", "llama", true, false, false, false, add_nothing},
+    GgufFamily{"qwen2", "qwen2", false, false, false, false, add_nothing},
+    GgufFamily{"qwen3", "qwen3", false, false, false, false, add_nothing},
+    GgufFamily{"smollm3", "smollm3", true, false, false, false, add_nothing},
+    GgufFamily{"granite", "granite", true, false, false, false, add_granite},
+    GgufFamily{"gemma", "gemma", false, false, true, false, add_nothing},
+    GgufFamily{"gemma2", "gemma2", false, false, true, true, add_gemma2},
+    GgufFamily{"gemma3", "gemma3_text", false, false, true, true, add_gemma3},
+    GgufFamily{"phi3", "phi3", false, true, false, false, add_phi3},
+    GgufFamily{"olmo2", "olmo2", false, false, false, true, add_nothing},
+    GgufFamily{"chatglm", "glm", false, true, false, false, add_nothing}};
 
 using Names = std::pair<std::string_view, std::string_view>;
 

@@ -16,6 +16,8 @@ struct GgufFamily {
   std::string_view model_type;    ///< Hugging Face's
   /// Rows of q and k have the two values that rotate together side by side.
   bool neighbours_rotate;
+  /// Not all values of a head need rotate.
+  bool part_may_rotate;
   /// Norm weights are stored as 1 + weight.
   bool norms_hold_one;
   /// Whether `post_attention_layernorm` comes after attention rather than before the MLP.

@@ -15,9 +15,7 @@ namespace {
 struct Family {
   std::string_view model_type;
   Graph (*hf)(std::shared_ptr<const Checkpoint>, const GraphShape&);
-  /// Null: there is none yet.
-  Graph (*static_form)(std::shared_ptr<const Checkpoint>, const GraphShape&,
-                       const StaticForm&) = nullptr;
+  Graph (*static_form)(std::shared_ptr<const Checkpoint>, const GraphShape&, const StaticForm&);
 };
 
 constexpr std::array kFamilies{Family{"llama", hf::build_llama, static_form::build_llama},
@@ -31,27 +29,17 @@ constexpr std::array kFamilies{Family{"llama", hf::build_llama, static_form::bui
                                Family{"gemma2", hf::build_gemma2, static_form::build_gemma2},
                                Family{"gemma3_text", hf::build_gemma3, static_form::build_gemma3},
                                Family{"phi3", hf::build_phi3, static_form::build_phi3},
-                               Family{"glm", hf::build_glm}};
-
-const Family* find_family(std::string_view model_type) {
-  for (const Family& family : kFamilies) {
-    if (family.model_type == model_type) return &family;
-  }
-  return nullptr;
-}
+                               Family{"glm", hf::build_glm, static_form::build_glm}};
 
 const Family& family_of(const Checkpoint& checkpoint) {
   const std::string& type = checkpoint.config().model_type;
-  if (const Family* family = find_family(type)) return *family;
+  for (const Family& family : kFamilies) {
+    if (family.model_type == type) return family;
+  }
   fail({.what = "no frontend for this model_type", .found = "'" + type + "'"});
 }
 
 }  // namespace
-
-bool has_static_form(std::string_view model_type) {
-  const Family* family = find_family(model_type);
-  return family != nullptr && family->static_form != nullptr;
-}
 
 Graph build_hf_graph(std::shared_ptr<const Checkpoint> checkpoint, const GraphShape& shape) {
   const Family& family = family_of(*checkpoint);
@@ -61,9 +49,6 @@ Graph build_hf_graph(std::shared_ptr<const Checkpoint> checkpoint, const GraphSh
 Graph build_static_graph(std::shared_ptr<const Checkpoint> checkpoint, const GraphShape& shape,
                          const StaticForm& form) {
   const Family& family = family_of(*checkpoint);
-  if (family.static_form == nullptr) {
-    fail({.what = "this model type has no static form", .found = checkpoint->config().model_type});
-  }
   return family.static_form(std::move(checkpoint), shape, form);
 }
 

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
 
 #include "checkpoint/checkpoint.h"
 #include "graph/graph.h"
@@ -36,9 +35,6 @@ struct StaticForm {
   /// masked_softmax(scores, mask) in place of softmax(scores + mask).
   bool masked_softmax = false;
 };
-
-/// Whether build_static_graph() knows the family of this config.json's model_type.
-bool has_static_form(std::string_view model_type);
 
 /// The float graph as one writes it for an NPU by hand, and what the passes are measured by:
 /// projections as 1x1 convolutions, rows of RoPE tables picked by position, caches of which only

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "graph/halved_pairs.h"
 #include "graph/slice_channels.h"
 #include "support/error.h"
 
@@ -120,27 +121,39 @@ ValueId ModuleBuilder::conv2d(const std::string& name, ValueId x, bool bias) {
   return apply(Op::conv2d, std::move(inputs));
 }
 
-Value ModuleBuilder::part_of(const std::string& name, const Channels& part) {
-  const int tensor = tensor_named(path_of(name));
-  Value whole;
-  whole.name = path_of(name);
-  whole.shape = checkpoint_->tensors()[static_cast<size_t>(tensor)].shape;
-  whole.constant = stored(tensor);
-  return slice_channels(whole, part.first, part.count, fmt::format(".{}", part.first));
-}
-
-ValueId ModuleBuilder::conv2d_part(const std::string& name, ValueId x, bool bias,
-                                   const Channels& part) {
+ValueId ModuleBuilder::changed_conv2d(const std::string& name, ValueId x, bool bias,
+                                      const std::function<Value(const Value& stored)>& change) {
   const Scope scope(*this, name);
-  const Value weight = part_of("weight", part);
+  const auto parameter = [&](const char* which) {
+    const int tensor = tensor_named(path_of(which));
+    Value whole;
+    whole.name = path_of(which);
+    whole.shape = checkpoint_->tensors()[static_cast<size_t>(tensor)].shape;
+    whole.constant = stored(tensor);
+    return change(whole);
+  };
+  const Value weight = parameter("weight");
   const Shape filter{weight.shape[0], weight.shape[1], 1, 1};
   std::vector<ValueId> inputs{
       x, graph_.add_constant(weight.name, weight.dtype, filter, weight.constant)};
   if (bias) {
-    const Value added = part_of("bias", part);
+    const Value added = parameter("bias");
     inputs.push_back(graph_.add_constant(added.name, added.dtype, added.shape, added.constant));
   }
   return apply(Op::conv2d, std::move(inputs));
+}
+
+ValueId ModuleBuilder::conv2d_part(const std::string& name, ValueId x, bool bias,
+                                   const Channels& part) {
+  return changed_conv2d(name, x, bias, [&](const Value& stored) {
+    return slice_channels(stored, part.first, part.count, fmt::format(".{}", part.first));
+  });
+}
+
+ValueId ModuleBuilder::conv2d_halves(const std::string& name, ValueId x, bool bias) {
+  return changed_conv2d(name, x, bias, [&](const Value& stored) {
+    return halved_pairs(stored, config().head_dim, config().rotary_dim);
+  });
 }
 
 ValueId ModuleBuilder::activated(ValueId x) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -79,6 +80,9 @@ class ModuleBuilder {
   ValueId conv2d(const std::string& name, ValueId x, bool bias);
   /// The same with some of the Linear's channels: one of several projections that share a weight.
   ValueId conv2d_part(const std::string& name, ValueId x, bool bias, const Channels& part);
+  /// The same with the channels of a Linear whose heads turn in pairs in the order in which they
+  /// turn in halves (halved_pairs).
+  ValueId conv2d_halves(const std::string& name, ValueId x, bool bias);
   /// The activation of the feed-forward networks.
   ValueId activated(ValueId x);
   /// softcap * tanh(x / softcap)
@@ -88,8 +92,9 @@ class ModuleBuilder {
   std::string path_of(const std::string& name) const;
   /// Index of a tensor of the checkpoint. Throws Error where there is none.
   int tensor_named(const std::string& name) const;
-  /// Some channels of a parameter of the current module, [count, ...].
-  Value part_of(const std::string& name, const Channels& part);
+  /// A conv2d with what `change` makes of the parameters [N, ...] of a Linear.
+  ValueId changed_conv2d(const std::string& name, ValueId x, bool bias,
+                         const std::function<Value(const Value& stored)>& change);
   /// The data of a tensor: one object for all values of the graph that hold it.
   std::shared_ptr<const Constant> stored(int tensor);
 

@@ -6,8 +6,17 @@
 //   %reshape = aten.reshape(%permute) ~u16             %reshape = ... ~u8:symmetric
 //   %cat = aten.cat(%v_cache_0, %reshape) ~u16         %cat = ... ~u8:symmetric
 //   %matmul = aten.matmul(%softmax, %cat) ~u16         %matmul = aten.matmul(%softmax, %cat) ~u16
+//
+// Of keys in which a part of each head rotates, the other part begins behind the slice:
+//   %k = aten.transpose(%heads) ~u16                   %k = aten.transpose(%heads) ~u16
+//   %x1 = aten.slice(%k) ~u16                          %x1 = aten.slice(%k) ~u16
+//   ...                                                ...
+//   %high = aten.add(%a, %b) ~u16                      %high = aten.add(%a, %b) ~u16>u8:symmetric
+//   %rest = aten.slice(%k) ~u16                        %rest = aten.slice(%k) ~u16>u8:symmetric
+//   %key = aten.cat(%low, %high, %rest) ~u16           %key = ... ~u8:symmetric
 
 #include <algorithm>
+#include <ranges>
 
 #include "graph/groups.h"
 #include "passes/match.h"
@@ -26,14 +35,14 @@ bool is_cache(const Graph& graph, ValueId id, const Users& users) {
 }
 
 /// By group: whether it holds keys or values.
-std::vector<bool> find_keys_and_values(const Graph& graph, const Groups& groups) {
+std::vector<bool> find_keys_and_values(const Graph& graph, const Groups& groups,
+                                       const Users& users) {
   std::vector<bool> found(static_cast<size_t>(groups.count()), false);
   const auto mark = [&](ValueId id) { found[static_cast<size_t>(groups.of(id))] = true; };
   const auto is_activation = [&](ValueId id) {
     const int32_t group = groups.of(id);
     return group != kNone && !groups.has_constant(graph, group);
   };
-  const Users users = graph.users();
   for (const ValueId id : graph.inputs()) {
     if (groups.of(id) != kNone && is_cache(graph, id, users)) mark(id);
   }
@@ -45,24 +54,90 @@ std::vector<bool> find_keys_and_values(const Graph& graph, const Groups& groups)
   return found;
 }
 
+/// Which values are read as 8 bits.
+class EightBits {
+ public:
+  explicit EightBits(const Graph& graph)
+      : graph_(graph), users_(graph.users()), eight_(users_.size(), false) {
+    const Groups groups(graph);
+    const std::vector<bool> keys_and_values = find_keys_and_values(graph, groups, users_);
+    for (int32_t group = 0; group < groups.count(); ++group) {
+      if (!keys_and_values[static_cast<size_t>(group)]) continue;
+      for (const ValueId id : groups.members(group)) {
+        eight_[static_cast<size_t>(id)] = true;
+        values_.push_back(id);
+      }
+    }
+    while (leave_to_others()) {
+    }
+  }
+
+  const std::vector<ValueId>& candidates() const { return values_; }
+  bool holds(ValueId id) const { return eight_[static_cast<size_t>(id)]; }
+  /// Whether a value is still made as it was, and read as 8 bits from there on.
+  bool begins_at(ValueId id) const {
+    const Node* node = graph_.producer(id);
+    return node != nullptr && (!is_moved(*node) || !moves_eight_bits(*node));
+  }
+
+ private:
+  bool is_moved(const Node& node) const {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (moves_codes(graph_, node, i)) return true;
+    }
+    return false;
+  }
+
+  bool moves_eight_bits(const Node& node) const {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (moves_codes(graph_, node, i) && !holds(node.inputs[i])) return false;
+    }
+    return holds(node.output());
+  }
+
+  /// Numbers that something is computed from are not rounded on their way to it: what only moves
+  /// them stays as it was, and 8 bits begin behind it. True where that made a difference.
+  bool leave_to_others() {
+    bool changed = false;
+    // Later values first: what they leave reaches earlier ones at once.
+    for (const ValueId id : std::views::reverse(values_)) {
+      if (!holds(id) || graph_.producer(id) == nullptr || all_read_eight_bits(id)) continue;
+      eight_[static_cast<size_t>(id)] = false;
+      changed = true;
+    }
+    return changed;
+  }
+
+  bool all_read_eight_bits(ValueId id) const {
+    const bool moved = is_moved(*graph_.producer(id));
+    for (const NodeId user : users_[static_cast<size_t>(id)]) {
+      const Node& reader = graph_.node(user);
+      for (size_t i = 0; i < reader.inputs.size(); ++i) {
+        if (reader.inputs[i] != id || (reader.op == Op::matmul && i == 1)) continue;
+        if (moves_codes(graph_, reader, i) ? !moves_eight_bits(reader) : moved) return false;
+      }
+    }
+    return true;
+  }
+
+  const Graph& graph_;
+  const Users users_;
+  std::vector<bool> eight_;  // by value
+  std::vector<ValueId> values_;
+};
+
 }  // namespace
 
 void annotate_kv_8bit(Graph& graph, const PassOptions& options) {
   if (options.kv_bits != 8) return;
   const QuantSpec eight_bits{DType::u8, Scheme::symmetric};
-  const Groups groups(graph);
-  const std::vector<bool> keys_and_values = find_keys_and_values(graph, groups);
-  for (int32_t group = 0; group < groups.count(); ++group) {
-    if (!keys_and_values[static_cast<size_t>(group)]) continue;
-    const std::vector<ValueId>& sources = groups.sources(group);
-    for (const ValueId id : groups.members(group)) {
-      const bool computed =
-          graph.producer(id) != nullptr && std::binary_search(sources.begin(), sources.end(), id);
-      if (computed) {
-        graph.set_read_as(id, eight_bits);
-      } else {
-        graph.set_spec(id, eight_bits);
-      }
+  const EightBits found(graph);
+  for (const ValueId id : found.candidates()) {
+    if (!found.holds(id)) continue;
+    if (found.begins_at(id)) {
+      graph.set_read_as(id, eight_bits);
+    } else {
+      graph.set_spec(id, eight_bits);
     }
   }
 }

@@ -5,13 +5,6 @@
 namespace lathe {
 namespace {
 
-/// The dimension that an attribute names, counted from 0.
-size_t dimension_of(const Graph& graph, const Node& node, std::string_view attribute) {
-  const auto rank = static_cast<int64_t>(graph.value(node.inputs[0]).shape.size());
-  const int64_t dim = node.attributes.integer(attribute);
-  return static_cast<size_t>(dim < 0 ? dim + rank : dim);
-}
-
 /// Dimension `axis` of what a transpose or permute gives, as a dimension of its input.
 size_t axis_before(const Graph& graph, const Node& node, size_t axis) {
   return static_cast<size_t>(permutation_of(graph, node)[axis]);
@@ -27,7 +20,8 @@ class Recognizer {
     if (shape.size() != 4 || shape[0] != 1 || shape[1] < 2 || !find_end(mix)) return std::nullopt;
     region_.mix = mix.id;
     const bool typed = type(graph_.node(region_.merge).inputs[0], {1, shape[1]});
-    if (!typed || region_.query.product == kNone) return std::nullopt;
+    const bool has_queries = region_.query.product != kNone || !region_.made_together.empty();
+    if (!typed || !has_queries) return std::nullopt;
     return std::move(region_);
   }
 
@@ -86,7 +80,7 @@ class Recognizer {
         return axis.axis >= 2 && type(node.inputs[0], axis);
       case Op::slice:
       case Op::cat:
-        return dimension_of(graph_, node, "dim") != axis.axis && type_operands(node, axis);
+        return dimension_of(graph_, node) != axis.axis && type_operands(node, axis);
       case Op::permute:
       case Op::transpose:
         return type_turned(node, axis);
@@ -153,24 +147,35 @@ class Recognizer {
     return type(heads, {1, own});
   }
 
-  /// Where a permutation makes heads of [1, AR, h, D], there is a projection behind it.
+  /// Where a permutation makes heads of [1, AR, h, D], there is a projection behind it, or a norm
+  /// over all heads.
   bool type_turned(const Node& node, HeadAxis axis) {
     const HeadAxis before{axis_before(graph_, node, axis.axis), axis.heads};
-    const bool makes_heads = axis.axis == 1 && before.axis == 2 &&
-                             producer_if(graph_, node.inputs[0], {Op::reshape}) != nullptr;
-    return makes_heads ? match_projection(node) : type(node.inputs[0], before);
+    const Node* split = producer_if(graph_, node.inputs[0], {Op::reshape, Op::view});
+    const bool makes_heads = axis.axis == 1 && before.axis == 2 && split != nullptr;
+    if (!makes_heads) return type(node.inputs[0], before);
+    return match_norm(node, *split) || match_projection(node, *split);
   }
 
-  bool match_projection(const Node& turn) {
-    const Node* reshape = producer_if(graph_, turn.inputs[0], {Op::reshape});
-    const Node* permute = producer_if(graph_, reshape->inputs[0], {Op::permute});
+  bool match_norm(const Node& turn, const Node& split) {
+    const Node* norm = producer_if(graph_, split.inputs[0], {Op::rms_norm});
+    if (norm == nullptr) return false;
+    const Shape& rows = graph_.value(norm->output()).shape;   // [1, AR, h * D]
+    const Shape& heads = graph_.value(split.output()).shape;  // [1, AR, h, D]
+    if (rows.size() != 3 || heads != Shape{1, rows[1], heads[2], rows[2] / heads[2]}) return false;
+    region_.made_together.insert(turn.output());
+    return true;
+  }
+
+  bool match_projection(const Node& turn, const Node& split) {
+    const Node* permute = producer_if(graph_, split.inputs[0], {Op::permute});
     if (permute == nullptr || !is_permute(*permute, {0, 3, 1, 2})) return false;
     const Node* requantize = producer_if(graph_, permute->inputs[0], {Op::requantize});
     const ValueId made = requantize == nullptr ? permute->inputs[0] : requantize->inputs[0];
     const Node* product = producer_if(graph_, made, {Op::conv2d});
     if (product == nullptr || projection_->product != kNone) return false;
-    const Shape& channels = graph_.value(made).shape;            // [1, h * D, 1, AR]
-    const Shape& heads = graph_.value(reshape->output()).shape;  // [1, AR, h, D]
+    const Shape& channels = graph_.value(made).shape;         // [1, h * D, 1, AR]
+    const Shape& heads = graph_.value(split.output()).shape;  // [1, AR, h, D]
     const bool fits = heads.size() == 4 && channels[2] == 1 &&
                       heads == Shape{1, channels[3], heads[2], channels[1] / heads[2]};
     const auto is_stored = [&](ValueId id) { return graph_.value(id).is_constant(); };

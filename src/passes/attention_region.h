@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "graph/graph.h"
 #include "passes/match.h"
@@ -38,6 +39,10 @@ struct AttentionRegion {
   NodeId mix = kNone;     ///< matmul of softmax [1, H, AR, CL] and values [1, H, CL, D]
   NodeId merge = kNone;   ///< transpose of the result to [1, AR, H, D]
   NodeId joined = kNone;  ///< the reshape of that to rows of H * D
+
+  /// Heads [1, h, AR, D] out of rows that a norm over all heads gave: made together, and cut apart
+  /// as they are.
+  std::set<ValueId> made_together;
 
   /// Every value that holds heads, past caches included.
   std::map<ValueId, HeadAxis> heads;

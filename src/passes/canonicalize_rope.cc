@@ -25,6 +25,7 @@
 #include "graph/operators.h"
 #include "passes/match.h"
 #include "passes/pass.h"
+#include "passes/rotary_rows.h"
 
 namespace lathe {
 namespace {
@@ -38,7 +39,7 @@ struct Rope {
 
 class HalfSplit {
  public:
-  explicit HalfSplit(Graph& graph) : graph_(graph) {}
+  explicit HalfSplit(Graph& graph) : graph_(graph), rows_(graph) {}
 
   void run() {
     const std::vector<NodeId> order = graph_.order();
@@ -49,15 +50,6 @@ class HalfSplit {
   }
 
  private:
-  /// unsqueeze(embedding(table, position)) {dim=1}, with a float table whose halves are alike.
-  const Node* match_rows(ValueId value) const {
-    const Node* unsqueeze = producer_if(graph_, value, {Op::unsqueeze});
-    if (unsqueeze == nullptr || unsqueeze->attributes.integer("dim") != 1) return nullptr;
-    const Node* picked = producer_if(graph_, unsqueeze->inputs[0], {Op::embedding});
-    if (picked == nullptr || !has_floats(graph_, picked->inputs[0])) return nullptr;
-    return unsqueeze;
-  }
-
   bool is_half(const Node* slice, ValueId x, bool second) const {
     const int64_t width = graph_.value(x).shape.back();
     return slice != nullptr && slice->inputs[0] == x && slice->attributes.integer("dim") == 3 &&
@@ -65,7 +57,7 @@ class HalfSplit {
            graph_.value(slice->output()).shape.back() == width / 2;
   }
 
-  std::optional<Rope> match(const Node& node) const {
+  std::optional<Rope> match(const Node& node) {
     if (node.op != Op::add || node.inputs.size() != 2) return std::nullopt;
     const Node* straight = producer_if(graph_, node.inputs[0], {Op::mul});
     const Node* turned = producer_if(graph_, node.inputs[1], {Op::mul});
@@ -84,16 +76,10 @@ class HalfSplit {
         !is_half(producer_if(graph_, halves->inputs[1], {Op::slice}), x, false)) {
       return std::nullopt;
     }
-    const Node* cos = match_rows(straight->inputs[1]);
-    const Node* sin = match_rows(turned->inputs[1]);
-    if (cos == nullptr || sin == nullptr || !halves_alike(*cos) || !halves_alike(*sin)) {
-      return std::nullopt;
-    }
+    const Node* cos = rows_.find(straight->inputs[1]);
+    const Node* sin = rows_.find(turned->inputs[1]);
+    if (cos == nullptr || sin == nullptr) return std::nullopt;
     return Rope{x, cos, sin};
-  }
-
-  const Value& table_of(const Node& rows) const {
-    return graph_.value(graph_.producer(rows.inputs[0])->inputs[0]);
   }
 
   std::vector<float> first_half(const Value& table) const {
@@ -105,21 +91,6 @@ class HalfSplit {
       half.insert(half.end(), row.begin(), row.begin() + width / 2);
     }
     return half;
-  }
-
-  bool halves_alike(const Node& rows) const {
-    const Value& table = table_of(rows);
-    const auto known = alike_.find(table.constant.get());
-    if (known != alike_.end()) return known->second;
-    const int64_t width = table.shape[1];
-    std::vector<float> row(static_cast<size_t>(width));
-    bool alike = width % 2 == 0;
-    for (int64_t r = 0; alike && r < table.shape[0]; ++r) {
-      table.constant->floats->read(r * width, width, row.data());
-      alike = std::equal(row.begin(), row.begin() + width / 2, row.begin() + width / 2);
-    }
-    alike_.emplace(table.constant.get(), alike);
-    return alike;
   }
 
   /// Half the rows of a table, [1, 1, AR, D / 2], made once for all that read it.
@@ -213,7 +184,7 @@ class HalfSplit {
   }
 
   Graph& graph_;
-  mutable std::map<const Constant*, bool> alike_;
+  RotaryRows rows_;
   std::map<ValueId, ValueId> half_rows_;  // by table
 };
 

@@ -66,6 +66,12 @@ bool is_mask(const Graph& graph, ValueId value) {
          producer->attributes.real("other") <= attention_mask_low();
 }
 
+size_t dimension_of(const Graph& graph, const Node& node) {
+  const auto rank = std::ssize(graph.value(node.inputs[0]).shape);
+  const int64_t dim = node.attributes.integer("dim");
+  return static_cast<size_t>(dim < 0 ? dim + rank : dim);
+}
+
 std::vector<int64_t> permutation_of(const Graph& graph, const Node& node) {
   if (node.op == Op::permute) return node.attributes.integers("dims");
   std::vector<int64_t> dims(graph.value(node.output()).shape.size());

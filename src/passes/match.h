@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -30,6 +31,9 @@ bool is_output(const Graph& graph, ValueId value);
 /// Whether a value is an attention mask: it comes in by name, or is computed as a choice between
 /// numbers and something as low as a mask.
 bool is_mask(const Graph& graph, ValueId value);
+
+/// The dimension that a slice or cat works along, counted from the first.
+size_t dimension_of(const Graph& graph, const Node& node);
 
 /// The order that a transpose or permute gives dimensions: its dimension i is dimension [i] of the
 /// input.

@@ -13,7 +13,8 @@
 //   output v_new_0 = %v                                  output v_new_0 = cat(%v.h0, ...)
 //
 // A key-value head is made once and read by its H / Hkv query heads. Every part has the encoding of
-// the whole, so no code changes.
+// the whole, so no code changes. Where a norm goes over all queries or keys at once, they are made
+// together, and %q.h0 = slice(%q).
 
 #include <fmt/format.h>
 
@@ -21,6 +22,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,7 +63,10 @@ class HeadSplit {
       const auto found = heads_.find(value);
       if (found != heads_.end() && found->second != axis) return;
     }
-    for (const auto& [value, axis] : region.heads) enter(value);
+    for (const auto& [value, axis] : region.heads) {
+      if (!region.made_together.contains(value)) enter(value);
+    }
+    made_together_.insert(region.made_together.begin(), region.made_together.end());
     for (const auto& [repeated, heads] : region.repeats) {
       const ValueId expanded = graph_.producer(repeated)->inputs[0];
       enter(expanded);
@@ -89,9 +94,14 @@ class HeadSplit {
     stand_in(graph_, rows, merge.output());
     graph_.set_inputs(region.joined, {rows});
     for (const auto& [value, axis] : region.heads) {
-      if (graph_.producer(value) == nullptr || !is_read_outside(value)) continue;
+      if (is_cut(value) || !is_read_outside(value)) continue;
       rewrite_.replace(value, join(value, static_cast<int64_t>(axis.axis)));
     }
+  }
+
+  /// Whether heads of `value` are slices of it.
+  bool is_cut(ValueId value) const {
+    return graph_.producer(value) == nullptr || made_together_.contains(value);
   }
 
   /// Whether somebody needs the heads of `value` together: new keys and values are outputs.
@@ -132,8 +142,7 @@ class HeadSplit {
     if (const auto found = projections_.find(value); found != projections_.end()) {
       return project(found->second, h);
     }
-    const Node* producer = graph_.producer(value);
-    if (producer == nullptr) {
+    if (is_cut(value)) {
       const std::string module = graph_.node(users_[static_cast<size_t>(value)].front()).module;
       const auto dim = static_cast<int64_t>(axis.axis);
       return add_part(value, h,
@@ -142,6 +151,7 @@ class HeadSplit {
                        .attributes = {{"dim", dim}, {"start", h}, {"end", h + 1}},
                        .module = module});
     }
+    const Node* producer = graph_.producer(value);
     NodeSpec spec{.op = producer->op,
                   .inputs = producer->inputs,
                   .attributes = producer->attributes,
@@ -202,6 +212,7 @@ class HeadSplit {
   // Of all regions together.
   std::map<ValueId, HeadAxis> heads_;
   std::map<ValueId, ValueId> repeats_;
+  std::set<ValueId> made_together_;
   std::map<ValueId, HeadProjection> projections_;  // by what their transpose gives
   std::vector<bool> inside_;                       // by node: works on heads
   NodeId where_ = kNone;                           // new nodes stand before this one

@@ -62,6 +62,12 @@ void decompose_silu(Graph& graph);
 /// graph.
 void precomputed_rope(Graph& graph);
 
+/// Queries and keys of which neighbours turn together, pairs (2i, 2i + 1) -> halves (i, i + R / 2),
+/// as in other models: the channels of both projections change places, so that their products stay
+/// as they are, and no number is moved while the graph runs. Leaves a graph alone where only one of
+/// the two was found in an attention.
+void deinterleave_rope(Graph& graph);
+
 /// x * cos + cat(-x2, x1) * sin with tables whose halves are alike -> the half-split form
 /// cat(x1 * cos - x2 * sin, x2 * cos + x1 * sin) with tables [CL, D / 2]: no negation, half the
 /// table, and keys end in a concat of sums, where their 8 bits begin.
@@ -141,8 +147,9 @@ void annotate_products(Graph& graph, const PassOptions& options);
 
 /// What attention multiplies by (the second operand of a product of two activations) and what
 /// caches hold becomes 8-bit symmetric: back from there through every operator that moves codes, to
-/// the operator that computes them, which keeps its own spec and is read as 8-bit. Does nothing
-/// with 16-bit caches.
+/// the operator that computes them, which keeps its own spec and is read as 8-bit. What is also
+/// moved to where something else is computed (a key of which a part rotates) stays as it is up to
+/// where the ways part. Does nothing with 16-bit caches.
 void annotate_kv_8bit(Graph& graph, const PassOptions& options);
 
 /// Where a value is read in another way than it is made, a requantize node directly after the node

@@ -32,6 +32,7 @@ constexpr Step kHfBuild[] = {
     {{"recompose_silu", plain<recompose_silu>}, Target::cpu},
     {{"precomputed_rope", plain<precomputed_rope>}},
     {{"custom_static_cache", plain<custom_static_cache>}},
+    {{"deinterleave_rope", plain<deinterleave_rope>}},
     {{"canonicalize_rope", plain<canonicalize_rope>}},
     {{"r3", r3}},
     {{"masked_softmax", masked_softmax}},

@@ -12,9 +12,7 @@
 // The cache then holds rotated keys. Where the head dimension is no power of two, %hadamard is
 // aten.linear(%k, %head_rotation) with a fixed matrix.
 
-#include <iterator>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -23,55 +21,25 @@
 #include "graph/rewrite.h"
 #include "passes/match.h"
 #include "passes/pass.h"
+#include "passes/score_operands.h"
 #include "support/error.h"
 
 namespace lathe {
 namespace {
-
-/// An input of a node.
-struct Place {
-  NodeId reader = kNone;
-  size_t input = 0;
-};
-
-bool swaps_last_two(const Graph& graph, const Node& node) {
-  if (node.op != Op::transpose) return false;
-  const std::vector<int64_t> dims = permutation_of(graph, node);
-  return dims.size() >= 2 && dims.back() + 1 == std::ssize(dims) - 1;
-}
-
-/// The heads that `value` repeats for grouped queries, or kNone.
-ValueId repeated(const Graph& graph, ValueId value) {
-  const Node* reshape = producer_if(graph, value, {Op::reshape, Op::view});
-  const Node* expand =
-      reshape == nullptr ? nullptr : producer_if(graph, reshape->inputs[0], {Op::expand});
-  const Node* unsqueeze =
-      expand == nullptr ? nullptr : producer_if(graph, expand->inputs[0], {Op::unsqueeze});
-  return unsqueeze == nullptr ? kNone : unsqueeze->inputs[0];
-}
-
-/// The input through which fresh keys join the past, or nothing where `node` does not do that.
-std::optional<size_t> fresh_input(const Graph& graph, const Node& node) {
-  if (node.op == Op::index_copy_) return 2;
-  if (node.op != Op::cat || node.inputs.size() != 2) return std::nullopt;
-  const Value& past = graph.value(node.inputs[0]);
-  return past.producer == kNone && !past.is_constant() ? std::optional<size_t>(1) : std::nullopt;
-}
 
 class Rotation {
  public:
   explicit Rotation(Graph& graph) : graph_(graph), rewrite_(graph) {}
 
   void run() {
-    const std::vector<NodeId> order = graph_.order();
-    for (const NodeId id : order) {
-      const Node& mix = graph_.node(id);
-      if (mix.op != Op::matmul) continue;
-      const Node* softmax = producer_if(graph_, mix.inputs[0], {Op::softmax});
-      if (softmax == nullptr) continue;
-      const Node* scores = scores_behind(softmax->inputs[0]);
-      if (scores == nullptr) refuse(mix);
-      rotate(*scores);
+    for (const AttentionScores& attention : find_attention_scores(graph_)) {
+      if (!attention.operands) refuse(graph_.node(attention.mix));
+      const Place& keys = attention.operands->keys;
+      if (graph_.value(graph_.node(keys.reader).inputs[keys.input]).encoding) {
+        refuse(graph_.node(attention.mix));
+      }
+      rotate_input(keys);
+      rotate_input(attention.operands->queries);
     }
     rewrite_.apply();
   }
@@ -81,57 +49,6 @@ class Rotation {
     fail({.what = "queries and keys of this attention were not found, so they cannot be rotated",
           .where = "pass r3, " + node.module,
           .advice = "leave r3 out for this model"});
-  }
-
-  /// The product of queries and keys, behind scaling and mask.
-  const Node* scores_behind(ValueId value) const {
-    const Node* node = producer_if(
-        graph_, value,
-        {Op::matmul, Op::add, Op::sub, Op::mul, Op::div, Op::tanh, Op::where, Op::requantize});
-    if (node == nullptr || node->op == Op::matmul) return node;
-    for (const ValueId input : node->inputs) {
-      if (const Node* scores = scores_behind(input)) return scores;
-    }
-    return nullptr;
-  }
-
-  /// Where the fresh keys [1, Hkv, AR, D] are read on their way to the scores.
-  Place find_keys(const Node& scores) const {
-    Place place{scores.id, 1};
-    ValueId keys = scores.inputs[1];
-    bool transposed = false;
-    bool joined = false;  // with the past
-    while (const Node* node = graph_.producer(keys)) {
-      const std::optional<size_t> fresh = joined ? std::nullopt : fresh_input(graph_, *node);
-      if (fresh) {
-        joined = true;
-        place = {node->id, *fresh};
-        keys = node->inputs[*fresh];
-      } else if (!transposed && swaps_last_two(graph_, *node)) {
-        transposed = true;
-        place = {node->id, 0};
-        keys = node->inputs[0];
-      } else if (const ValueId heads = repeated(graph_, keys); heads != kNone) {
-        keys = heads;
-      } else {
-        break;
-      }
-    }
-    if (!transposed) refuse(scores);
-    return place;
-  }
-
-  void rotate(const Node& scores) {
-    const Place keys = find_keys(scores);
-    const Place queries{scores.id, 0};
-    const ValueId key = graph_.node(keys.reader).inputs[keys.input];
-    const ValueId query = scores.inputs[0];
-    if (graph_.value(key).shape.back() != graph_.value(query).shape.back() ||
-        graph_.value(key).encoding) {
-      refuse(scores);
-    }
-    rotate_input(keys);
-    rotate_input(queries);
   }
 
   /// The reader of keys that several attentions share is rewritten once.

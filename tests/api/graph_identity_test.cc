@@ -90,7 +90,7 @@ TEST_P(GraphIdentityOfFamilies, HfIsStatic) { expect_hf_is_static(GetParam().sou
 
 std::vector<Case> every_family() {
   std::vector<Case> cases;
-  for (const testing::ModelCase& model : testing::static_models()) {
+  for (const testing::ModelCase& model : testing::all_models()) {
     cases.push_back({model.name, model.source.string(), {}});
   }
   return cases;

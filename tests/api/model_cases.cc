@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "api/embedded_checkpoint.h"
 #include "api/golden.h"
-#include "frontend/frontend.h"
 
 namespace lathe::testing {
 
@@ -36,14 +34,6 @@ std::vector<ModelCase> tiny_models() {
 std::vector<ModelCase> all_models() {
   std::vector<ModelCase> models = tiny_models();
   models.push_back(embedded_model());
-  return models;
-}
-
-std::vector<ModelCase> static_models() {
-  std::vector<ModelCase> models = all_models();
-  std::erase_if(models, [](const ModelCase& model) {
-    return !has_static_form(open_source(model.source)->config().model_type);
-  });
   return models;
 }
 

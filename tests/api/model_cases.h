@@ -31,9 +31,6 @@ std::vector<ModelCase> tiny_models();
 /// Those, and the embedded one.
 std::vector<ModelCase> all_models();
 
-/// Those whose family has a static form.
-std::vector<ModelCase> static_models();
-
 /// For names of parameterized tests.
 inline std::ostream& operator<<(std::ostream& out, const ModelCase& model) {
   return out << model.name;

@@ -62,7 +62,7 @@ TEST_P(StaticGraph, GivesTheLogitsOfEveryPrompt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, StaticGraph,
-                         ::testing::Combine(::testing::ValuesIn(testing::static_models()),
+                         ::testing::Combine(::testing::ValuesIn(testing::all_models()),
                                             ::testing::Values(FormCase{"plain", {}},
                                                               FormCase{"r3_decomposed",
                                                                        {.r3 = true,
@@ -114,7 +114,7 @@ TEST_P(GraphIdentityOf, PassesTurnHuggingFacesGraphIntoTheStaticOne) {
   expect_isomorphic(open_source(GetParam().source));
 }
 
-INSTANTIATE_TEST_SUITE_P(, GraphIdentityOf, ::testing::ValuesIn(testing::static_models()),
+INSTANTIATE_TEST_SUITE_P(, GraphIdentityOf, ::testing::ValuesIn(testing::all_models()),
                          [](const auto& info) { return info.param.name; });
 
 // Biases, a head of its own, heads of 24 rotated by a matrix, as many key-value heads as heads.
@@ -126,6 +126,15 @@ TEST(GraphIdentity, HoldsForOtherShapesOfLlama) {
                  {"mlp_bias", true},
                  {"tie_word_embeddings", false},
                  {"num_key_value_heads", 4}});
+  testing::write_random_checkpoint(folder.path(), config, 0);
+  expect_isomorphic(Checkpoint::open(folder.path()));
+}
+
+// All of a head turns in pairs; projections without biases.
+TEST(GraphIdentity, HoldsForOtherShapesOfGlm) {
+  const testing::TestFolder folder;
+  nlohmann::json config = testing::model_shape("smallest");
+  config.update({{"model_type", "glm"}, {"partial_rotary_factor", 1.0}, {"attention_bias", false}});
   testing::write_random_checkpoint(folder.path(), config, 0);
   expect_isomorphic(Checkpoint::open(folder.path()));
 }

@@ -70,7 +70,7 @@ TEST_P(VariantCountsOfFamily, HfHasNoMoreThanStatic) {
   EXPECT_THAT(excess(report.variants[2], report.variants[0]), IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(, VariantCountsOfFamily, ::testing::ValuesIn(testing::static_models()),
+INSTANTIATE_TEST_SUITE_P(, VariantCountsOfFamily, ::testing::ValuesIn(testing::all_models()),
                          [](const auto& info) { return info.param.name; });
 
 /// Its graph goes to the compiler as it was traced; what is counted is what computes the same.

@@ -27,6 +27,7 @@ struct Converter {
   const char* architecture;
   bool interleaves = false;
   bool adds_one = false;
+  bool packs_qkv = false;  // `add` writes queries, keys and values
   std::map<std::string, std::string> norms{{"input_layernorm", "attn_norm"},
                                            {"post_attention_layernorm", "ffn_norm"}};
   /// Keys of this family alone.
@@ -110,6 +111,8 @@ GgufBuilder convert(const ModelConfig& config, const Converter& converter) {
     std::vector<float> values = values_for(tensor);
     const bool rotated = tensor.name.find(".q_proj.") != std::string::npos ||
                          tensor.name.find(".k_proj.") != std::string::npos;
+    const bool packed = rotated || tensor.name.find(".v_proj.") != std::string::npos;
+    if (converter.packs_qkv && packed) continue;
     if (converter.interleaves && rotated) {
       values = interleaved(values, config.head_dim, tensor.shape.size() == 2 ? tensor.shape[1] : 1);
     }
@@ -262,6 +265,62 @@ TEST(GgufFamily, Olmo2) {
                                               {"post_feedforward_layernorm", "post_ffw_norm"}}});
 }
 
+// Neighbours rotate in files as in Hugging Face's weights, which stay in their order.
+TEST(GgufFamily, Glm) {
+  expect_same_model(tiny("glm"), {.architecture = "chatglm"});
+  expect_same_model(tiny("glm", {{"attention_bias", false}}), {.architecture = "chatglm"});
+  expect_same_model(tiny("glm", {{"partial_rotary_factor", 1.0}}), {.architecture = "chatglm"});
+}
+
+/// The tensors of a layer's queries, keys and values, one behind the other.
+std::vector<float> packed_values(const ModelConfig& config, const std::string& layer,
+                                 const std::string& kind) {
+  std::vector<float> packed;
+  for (const char* which : {"q_proj", "k_proj", "v_proj"}) {
+    for (const TensorInfo& tensor : expected_tensors(config)) {
+      if (tensor.name != layer + "self_attn." + which + kind) continue;
+      const std::vector<float> values = values_for(tensor);
+      packed.insert(packed.end(), values.begin(), values.end());
+    }
+  }
+  return packed;
+}
+
+// So do ChatGLM's own files have them, which became GLM in transformers.
+TEST(GgufFamily, QueriesKeysAndValuesMayBeOneTensor) {
+  expect_same_model(tiny("glm"),
+                    {.architecture = "chatglm",
+                     .packs_qkv = true,
+                     .add = [](GgufBuilder& gguf, const ModelConfig& config) {
+                       const int64_t rows = (config.heads + 2 * config.kv_heads) * config.head_dim;
+                       for (int64_t i = 0; i < config.layers; ++i) {
+                         const std::string hf = "model.layers." + std::to_string(i) + ".";
+                         const std::string name = "blk." + std::to_string(i) + ".attn_qkv";
+                         gguf.f32(name + ".weight", {rows, config.hidden_size},
+                                  packed_values(config, hf, ".weight"));
+                         gguf.f32(name + ".bias", {rows}, packed_values(config, hf, ".bias"));
+                       }
+                     }});
+}
+
+// 64 queries, 16 keys and 16 values: three blocks of 32.
+TEST(GgufFamily, QueriesKeysAndValuesOfOneTensorDoNotShareBlocks) {
+  const Converter converter{.architecture = "chatglm",
+                            .packs_qkv = true,
+                            .add = [](GgufBuilder& gguf, const ModelConfig& config) {
+                              gguf.f32("blk.0.attn_qkv.weight", {96, config.hidden_size},
+                                       packed_values(config, "model.layers.0.", ".weight"));
+                              constexpr uint32_t kQ8 = 8;
+                              gguf.tensor("blk.0.attn_qkv.bias", {96}, kQ8,
+                                          std::string(3 * 34, '\0'));
+                            }};
+  const ModelConfig config = tiny("glm", {{"num_key_value_heads", 1}, {"num_hidden_layers", 1}});
+  const TestFolder folder;
+  const std::string bytes = convert(config, converter).bytes();
+  testing::expect_error([&] { Checkpoint::open(folder.write("m.gguf", bytes)); },
+                        {"m.gguf: blk.0.attn_qkv.bias", "share blocks", "multiples of 32"});
+}
+
 TEST(GgufFamily, RefusesSettingsThatAFamilyDoesNotHave) {
   const TestFolder folder;
   const auto refused = [&](const char* name, const Converter& converter,
@@ -275,6 +334,8 @@ TEST(GgufFamily, RefusesSettingsThatAFamilyDoesNotHave) {
            .add = [](GgufBuilder& gguf,
                      const ModelConfig&) { gguf.integer("olmo2.attention.sliding_window", 4096); }},
           {"m.gguf: olmo2.attention.sliding_window", "expected 0", "found 4096"});
+  refused("glm", {.architecture = "glm4"},
+          {"m.gguf: general.architecture", "chatglm", "found \"glm4\""});
   refused("qwen3",
           {.architecture = "qwen3",
            .add = [](GgufBuilder& gguf,

@@ -94,6 +94,51 @@ TEST(annotate_kv_8bit, WalksBackToWhatComputesAndNoFurther) {
 )");
 }
 
+// Two of four values of each head rotate: what they are computed from stays as it was made.
+TEST(annotate_kv_8bit, WhereAPartOfAKeyRotatesTheOtherBeginsBehindItsSlice) {
+  EXPECT_EQ(test::after_pass(R"(graph decode ar=1 cl=4
+  input %x : f32[1, 1, 1, 8] ~u16
+  input %cos : f32[1, 1, 1, 1] ~u16
+  input %q : f32[1, 1, 1, 4] ~u16
+  input %k_cache_0 : f32[1, 1, 4, 3] ~u16
+  const %w : f32[4, 8]
+  %linear = aten.linear(%x, %w) : f32[1, 1, 1, 4] ~u16
+  %heads = aten.transpose(%linear) {dim0=1, dim1=2} : f32[1, 1, 1, 4] ~u16
+  %x1 = aten.slice(%heads) {dim=3, start=0, end=1} : f32[1, 1, 1, 1] ~u16
+  %x2 = aten.slice(%heads) {dim=3, start=1, end=2} : f32[1, 1, 1, 1] ~u16
+  %low = aten.mul(%x1, %cos) : f32[1, 1, 1, 1] ~u16
+  %high = aten.mul(%x2, %cos) : f32[1, 1, 1, 1] ~u16
+  %rest = aten.slice(%heads) {dim=3, start=2, end=4} : f32[1, 1, 1, 2] ~u16
+  %k = aten.cat(%low, %high, %rest) {dim=3} : f32[1, 1, 1, 4] ~u16
+  %k_new = aten.transpose(%k) {dim0=2, dim1=3} : f32[1, 1, 4, 1] ~u16
+  %all = aten.cat(%k_cache_0, %k_new) {dim=3} : f32[1, 1, 4, 4] ~u16
+  %scores = aten.matmul(%q, %all) : f32[1, 1, 1, 4] ~u16
+  output scores = %scores
+  output k_new_0 = %k_new
+)",
+                             annotate_kv_8bit),
+            R"(graph decode ar=1 cl=4
+  input %x : f32[1, 1, 1, 8] ~u16
+  input %cos : f32[1, 1, 1, 1] ~u16
+  input %q : f32[1, 1, 1, 4] ~u16
+  input %k_cache_0 : f32[1, 1, 4, 3] ~u8:symmetric
+  const %w : f32[4, 8]
+  %linear = aten.linear(%x, %w) : f32[1, 1, 1, 4] ~u16
+  %heads = aten.transpose(%linear) {dim0=1, dim1=2} : f32[1, 1, 1, 4] ~u16
+  %x1 = aten.slice(%heads) {dim=3, start=0, end=1} : f32[1, 1, 1, 1] ~u16
+  %x2 = aten.slice(%heads) {dim=3, start=1, end=2} : f32[1, 1, 1, 1] ~u16
+  %low = aten.mul(%x1, %cos) : f32[1, 1, 1, 1] ~u16>u8:symmetric
+  %high = aten.mul(%x2, %cos) : f32[1, 1, 1, 1] ~u16>u8:symmetric
+  %rest = aten.slice(%heads) {dim=3, start=2, end=4} : f32[1, 1, 1, 2] ~u16>u8:symmetric
+  %k = aten.cat(%low, %high, %rest) {dim=3} : f32[1, 1, 1, 4] ~u8:symmetric
+  %k_new = aten.transpose(%k) {dim0=2, dim1=3} : f32[1, 1, 4, 1] ~u8:symmetric
+  %all = aten.cat(%k_cache_0, %k_new) {dim=3} : f32[1, 1, 4, 4] ~u8:symmetric
+  %scores = aten.matmul(%q, %all) : f32[1, 1, 1, 4] ~u16
+  output scores = %scores
+  output k_new_0 = %k_new
+)");
+}
+
 TEST(annotate_kv_8bit, AProductWithAConstantIsNotAttention) {
   constexpr const char* kText = R"(graph decode ar=1 cl=1
   input %y : f32[1, 4, 2] ~u16

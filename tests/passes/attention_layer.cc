@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 
 #include "graph/text.h"
 #include "passes/evaluate.h"
@@ -28,11 +29,20 @@ std::string projection(const LayerForm& form, const char* name, int heads, bool 
   text += fmt::format("%{0}.rows = aten.permute(%{1}) {{dims=[0, 3, 1, 2]}} @ self_attn.{0}_proj\n",
                       name, made);
   std::string rows = fmt::format("{}.rows", name);
-  if (!form.fused) {
+  const bool norm = form.whole_norm && name != std::string_view("v");
+  if (!form.fused || norm) {
     text += fmt::format(
         "%{0}.flat = aten.reshape(%{0}.rows) {{sizes=[1, {2}, {1}]}} @ self_attn.{0}_proj\n", name,
         8 * heads, form.tokens);
     rows = fmt::format("{}.flat", name);
+  }
+  if (norm) {
+    text += fmt::format(
+        "const %{0}_norm.weight : f32[{1}]\n"
+        "%{0}.norm = lathe.rms_norm(%{0}.flat, %{0}_norm.weight) {{eps=1e-06}} @ "
+        "self_attn.{0}_norm\n",
+        name, 8 * heads);
+    rows = fmt::format("{}.norm", name);
   }
   return text + fmt::format(
                     "%{0}.split = aten.reshape(%{1}) {{sizes=[1, {3}, {2}, 8]}} @ self_attn\n"

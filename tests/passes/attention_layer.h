@@ -14,6 +14,7 @@ struct LayerForm {
   bool rotary = true;
   bool hadamard = false;        ///< R3 behind RoPE
   bool masked_softmax = false;  ///< the softmax takes the mask
+  bool whole_norm = false;      ///< norms over all queries and all keys
   /// Heads come out of one reshape; else out of two, as convert_linear_to_conv2d leaves them.
   bool fused = true;
 };

@@ -38,6 +38,16 @@ std::vector<float> made_up_floats(std::string_view name, const Shape& shape) {
   return numbers;
 }
 
+/// The numbers of a norm's weight as codes.
+void quantize_constant(Graph& graph, ValueId id, const Encoding& encoding) {
+  const Value& value = graph.value(id);
+  std::vector<float> numbers(static_cast<size_t>(elements(value.shape)));
+  value.constant->floats->read(0, elements(value.shape), numbers.data());
+  std::vector<std::byte> bytes(static_cast<size_t>(byte_size(encoding.dtype, value.shape)));
+  quantize(numbers.data(), encoding, dense_view(encoding.dtype, value.shape, bytes.data()));
+  graph.set_constant(id, bytes_constant(value.constant->name, std::move(bytes)));
+}
+
 void quantize_product(Graph& graph, const Node& node) {
   const Value weight = graph.value(node.inputs[1]);
   const int64_t channels = weight.shape[0];
@@ -103,6 +113,7 @@ Graph made_up_integers(const Graph& graph) {
   for (int32_t group = 0; group < groups.count(); ++group) {
     const Encoding encoding = encoding_of(graph, groups, group);
     for (const ValueId id : groups.members(group)) {
+      if (graph.value(id).is_constant()) quantize_constant(integer, id, encoding);
       integer.set_value_type(id, encoding.dtype, encoding);
     }
   }

@@ -150,6 +150,7 @@ const Case kCases[] = {
     {"grouped queries with R3", {.heads = 4, .kv_heads = 2, .hadamard = true}},
     {"masked softmax", {.heads = 4, .kv_heads = 2, .masked_softmax = true}},
     {"no rotary positions", {.heads = 4, .kv_heads = 2, .rotary = false}},
+    {"norms over all heads", {.heads = 4, .kv_heads = 2, .whole_norm = true}},
     {"one key-value head for all", {.heads = 4, .kv_heads = 1, .bias = true}},
 };
 
@@ -190,6 +191,19 @@ TEST(mha_to_sha, KeyValueHeadsAreSharedAndNotRepeated) {
   EXPECT_EQ(second_operand("scores.h1"), "keys.all.h0");
   EXPECT_EQ(second_operand("scores.h2"), "keys.all.h1");
   EXPECT_EQ(second_operand("mixed.h3"), "values.all.h1");
+}
+
+// Projections stay whole in front of the norms, and what a norm gives is cut.
+TEST(mha_to_sha, HeadsThatANormMadeTogetherAreCutBehindIt) {
+  Graph graph = attention_layer({.heads = 4, .kv_heads = 2, .whole_norm = true});
+  mha_to_sha(graph);
+  EXPECT_EQ(count(graph, Op::conv2d), 1 + 1 + 2 + 1);  // queries, keys, values, output
+  EXPECT_EQ(count(graph, Op::rms_norm), 2);
+  const Node& head = *graph.producer(graph.find("k.heads.h1"));
+  EXPECT_EQ(head.op, Op::slice);
+  EXPECT_EQ(graph.value(head.inputs[0]).name, "k.heads");
+  EXPECT_EQ(head.attributes.integer("dim"), 1);
+  EXPECT_EQ(head.attributes.integer("start"), 1);
 }
 
 TEST(mha_to_sha, OutputsKeepNamesShapesAndEncodings) {

@@ -70,13 +70,15 @@ struct RopePattern {
 std::optional<RopePattern> match_rope(const Graph& graph, const Node& last,
                                       const std::vector<std::vector<NodeId>>& users);
 
-/// cat(x1 * cos - x2 * sin, x2 * cos + x1 * sin) of the halves x1 and x2 of every head, with one
-/// row of cos and sin a token. Both halves may be requantized to u8 before they are concatenated.
+/// cat(x1 * cos - x2 * sin, x2 * cos + x1 * sin, x3) of x = [x1 | x2 | x3], every head cut into two
+/// halves that rotate and the rest, which may be nothing, with one row of cos and sin a token. All
+/// parts may be requantized to u8 before they are concatenated.
 struct SplitRopePattern {
   std::vector<NodeId> covered;
-  ValueId x = kNone;    // [1, heads, AR, D]
-  ValueId cos = kNone;  // [1, 1, AR, D / 2]
-  ValueId sin = kNone;  // [1, 1, AR, D / 2]
+  ValueId x = kNone;     // [1, heads, AR, D]
+  int64_t rotating = 0;  // R, values of x1 and x2
+  ValueId cos = kNone;   // [1, 1, AR, R / 2]
+  ValueId sin = kNone;   // [1, 1, AR, R / 2]
   ValueId x1_cos = kNone;
   ValueId x2_sin = kNone;
   ValueId x2_cos = kNone;

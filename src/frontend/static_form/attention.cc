@@ -20,7 +20,16 @@ struct HeadProjection {
   std::string name;
   std::optional<Channels> part = {};  ///< of a weight that holds others too
   std::string norm = {};              ///< of its heads, where the config has such norms
+  bool in_pairs = false;              ///< the checkpoint has values side by side that turn together
 };
+
+/// x [1, E, 1, AR] -> channels [1, heads * D, 1, AR]
+ValueId projected(ModuleBuilder& b, const HeadProjection& projection, ValueId x) {
+  const bool bias = b.config().qkv_bias;
+  if (projection.part) return b.conv2d_part(projection.name, x, bias, *projection.part);
+  if (projection.in_pairs) return b.conv2d_halves(projection.name, x, bias);
+  return b.conv2d(projection.name, x, bias);
+}
 
 /// Channels [1, E, 1, AR] -> heads [1, heads, AR, D], or as columns [1, heads, D, AR].
 ValueId project_heads(ModuleBuilder& b, const HeadProjection& projection, ValueId x,
@@ -28,14 +37,12 @@ ValueId project_heads(ModuleBuilder& b, const HeadProjection& projection, ValueI
   const ModelConfig& config = b.config();
   const int64_t tokens = b.shape(x)[3];
   const QkNorm norm = projection.norm.empty() ? QkNorm::none : config.qk_norm;
-  const ValueId projected =
-      projection.part ? b.conv2d_part(projection.name, x, config.qkv_bias, *projection.part)
-                      : b.conv2d(projection.name, x, config.qkv_bias);
-  const int64_t heads = b.shape(projected)[1] / config.head_dim;
+  const ValueId channels = projected(b, projection, x);
+  const int64_t heads = b.shape(channels)[1] / config.head_dim;
   ValueId rows = kNone;  // [1, AR, heads * D, 1]
   {
     const ModuleBuilder::Scope scope(b, projection.name);
-    rows = norm == QkNorm::whole ? rows_of(b, projected) : b.permute(projected, {0, 3, 1, 2});
+    rows = norm == QkNorm::whole ? rows_of(b, channels) : b.permute(channels, {0, 3, 1, 2});
   }
   const Shape shape{1, tokens, heads, config.head_dim};
   // A change of shape that has no other before it stays a view, as Hugging Face has it.
@@ -58,8 +65,9 @@ struct Heads {
 
 Heads project(ModuleBuilder& b, ValueId x, const AttentionForm& form, bool key_columns) {
   const ModelConfig& config = b.config();
-  HeadProjection query{.name = "q_proj", .norm = "q_norm"};
-  HeadProjection key{.name = "k_proj", .norm = "k_norm"};
+  const bool in_pairs = config.interleaved_rotary;
+  HeadProjection query{.name = "q_proj", .norm = "q_norm", .in_pairs = in_pairs};
+  HeadProjection key{.name = "k_proj", .norm = "k_norm", .in_pairs = in_pairs};
   HeadProjection value{.name = "v_proj"};
   if (form.weights == Weights::packed) {
     const int64_t queries = config.heads * config.head_dim;

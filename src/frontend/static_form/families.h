@@ -20,6 +20,9 @@ Graph build_gemma2(std::shared_ptr<const Checkpoint> checkpoint, const GraphShap
 /// Gemma3ForCausalLM.
 Graph build_gemma3(std::shared_ptr<const Checkpoint> checkpoint, const GraphShape& shape,
                    const StaticForm& form);
+/// GlmForCausalLM.
+Graph build_glm(std::shared_ptr<const Checkpoint> checkpoint, const GraphShape& shape,
+                const StaticForm& form);
 /// Phi3ForCausalLM.
 Graph build_phi3(std::shared_ptr<const Checkpoint> checkpoint, const GraphShape& shape,
                  const StaticForm& form);

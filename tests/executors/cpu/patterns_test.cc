@@ -186,6 +186,50 @@ TEST(SplitRopePattern, IsOneStep) {
   }
 }
 
+/// The same where 4 of 8 values of each head rotate.
+const std::string kPartRope = R"(graph prefill ar=5 cl=8
+input %p : u16[1, 5, 24]<0.0001, 31000>
+input %cos : u16[1, 1, 5, 2]<0.00003, 32768>
+input %sin : u16[1, 1, 5, 2]<0.00003, 32767>
+%n = aten.neg(%p) : u16[1, 5, 24]<0.0001, 30000>
+%h = aten.view(%n) {sizes=[1, 5, 3, 8]}
+%x = aten.transpose(%h) {dim0=1, dim1=2}
+%x1 = aten.slice(%x) {dim=3, start=0, end=2}
+%x2 = aten.slice(%x) {dim=3, start=2, end=4}
+%x3 = aten.slice(%x) {dim=3, start=4, end=9223372036854775807}
+%a = aten.mul(%x1, %cos)
+%b = aten.mul(%x2, %sin)
+%lo = aten.sub(%a, %b) : u16[1, 3, 5, 2]<0.0001, 30000>
+%c = aten.mul(%x2, %cos)
+%d = aten.mul(%x1, %sin)
+%hi = aten.add(%c, %d) : u16[1, 3, 5, 2]<0.0001, 30000>
+%y = aten.cat(%lo, %hi, %x3) {dim=3}
+output y = %y
+)";
+const std::string kPartKeyRope = with(kPartRope, "%y = aten.cat(%lo, %hi, %x3)",
+                                      "%lo8 = lathe.requantize(%lo) : u8[1, 3, 5, 2]<0.02, 128>\n"
+                                      "%hi8 = lathe.requantize(%hi) : u8[1, 3, 5, 2]<0.02, 128>\n"
+                                      "%x8 = lathe.requantize(%x3) : u8[1, 3, 5, 4]<0.02, 128>\n"
+                                      "%y = aten.cat(%lo8, %hi8, %x8)");
+
+TEST(SplitRopePattern, APartOfAHeadIsOneStep) {
+  for (const std::string& text : {kPartRope, kPartKeyRope}) {
+    expect_rope(text);
+    CodeGraph graph(text);
+    EXPECT_THAT(step_names(graph.graph()),
+                ElementsAre("copy", "neg", "copy", "copy", "rope", "copy"));
+  }
+}
+
+TEST(SplitRopePattern, PartsThatDoNotMakeAHead) {
+  expect_no_rope(with(kPartRope, "start=4, end=9223372036854775807", "start=3, end=7"));
+  expect_no_rope(with(kPartRope, "aten.cat(%lo, %hi, %x3)", "aten.cat(%lo, %hi, %x1)"));
+}
+
+TEST(SplitRopePattern, EverySecondValueIsNoHalf) {
+  expect_no_rope(with(kSplitRope, "start=0, end=4", "start=0, end=8, step=2"));
+}
+
 TEST(SplitRopePattern, HalvesOfTwoEncodingsMeetInBytes) {
   expect_rope(with(kKeyRope, "%hi = aten.add(%c, %d) : u16[1, 3, 5, 4]<0.0002, 31000>",
                    "%hi = aten.add(%c, %d) : u16[1, 3, 5, 4]<0.0003, 33000>"));

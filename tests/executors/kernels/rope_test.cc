@@ -89,8 +89,8 @@ TEST_P(RopeTest, MayWriteOverItsInput) {
   EXPECT_EQ(x, expected);
 }
 
-/// The unfused chain for one head: cat(x1 * cos - x2 * sin, x2 * cos + x1 * sin), as codes of u16
-/// or, where `to_bytes`, requantized to u8.
+/// The unfused chain for one head: cat(x1 * cos - x2 * sin, x2 * cos + x1 * sin, x3), as codes of
+/// u16 or, where `to_bytes`, requantized to u8.
 std::vector<int> expected_split_rope(const std::vector<uint16_t>& x,
                                      const std::vector<uint16_t>& cos,
                                      const std::vector<uint16_t>& sin, const SplitRopeEncodings& e,
@@ -103,8 +103,11 @@ std::vector<int> expected_split_rope(const std::vector<uint16_t>& x,
     const int code = reference_encode(real, encoding);
     return to_bytes ? reference_encode(reference_decode(code, encoding), e.bytes, 255) : code;
   };
-  const size_t half = x.size() / 2;
-  std::vector<int> y(x.size());
+  const size_t half = cos.size();
+  std::vector<int> y;
+  for (const uint16_t code : x) {
+    y.push_back(to_bytes ? reference_encode(reference_decode(code, e.x), e.bytes, 255) : code);
+  }
   for (size_t i = 0; i < half; ++i) {
     const int x1 = x[i];
     const int x2 = x[half + i];
@@ -126,12 +129,16 @@ TEST_P(RopeTest, SplitFormEqualsTheUnfusedChain) {
                              .low = {0.0005f, 32768},
                              .high = {0.00052f, 32000},
                              .bytes = {0.11f, 128}};
-  for (const int head_dim : {2, 6, 16, 32, 64, 80, 128, 256}) {
+  const std::pair<int, int> shapes[] = {{2, 2},   {6, 6},   {16, 16},   {32, 32},
+                                        {64, 64}, {80, 80}, {128, 128}, {256, 256},
+                                        {5, 2},   {16, 12}, {128, 64},  {128, 96}};
+  for (const auto& [head_dim, rotating] : shapes) {
+    SCOPED_TRACE(std::to_string(rotating) + " of " + std::to_string(head_dim));
     const int heads = 3;
     const int stride = head_dim + 5;
     const std::vector<uint16_t> x = random_u16(static_cast<size_t>(heads * stride), 1);
-    const std::vector<uint16_t> cos = random_u16(static_cast<size_t>(head_dim / 2), 2);
-    const std::vector<uint16_t> sin = random_u16(static_cast<size_t>(head_dim / 2), 3);
+    const std::vector<uint16_t> cos = random_u16(static_cast<size_t>(rotating / 2), 2);
+    const std::vector<uint16_t> sin = random_u16(static_cast<size_t>(rotating / 2), 3);
     std::vector<uint16_t> codes(static_cast<size_t>(heads * head_dim));
     std::vector<uint8_t> bytes(codes.size());
     SplitRopeArgs args;
@@ -141,6 +148,7 @@ TEST_P(RopeTest, SplitFormEqualsTheUnfusedChain) {
     args.y_stride = head_dim;
     args.heads = heads;
     args.head_dim = head_dim;
+    args.rotating = rotating;
     args.cos = cos.data();
     args.sin = sin.data();
     args.encodings = e;

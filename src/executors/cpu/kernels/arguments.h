@@ -102,11 +102,11 @@ struct SplitRopeEncodings {
   Affine x1_sin;
   Affine low;    ///< x1 * cos - x2 * sin
   Affine high;   ///< x2 * cos + x1 * sin
-  Affine bytes;  ///< of both halves, where they are requantized to u8; else of no meaning
+  Affine bytes;  ///< of all parts, where they are requantized to u8; else of no meaning
 };
 
-/// Rotary embedding of one token in half-split form: x1 and x2 are the halves of a head, which
-/// share their rows of cos and sin.
+/// Rotary embedding of one token in half-split form: x1 and x2 are the halves of what rotates of a
+/// head, which share their rows of cos and sin. The rest of the head passes as it is.
 struct SplitRopeArgs {
   const uint16_t* x = nullptr;  ///< [heads, x_stride], the first head_dim count
   int64_t x_stride = 0;         ///< elements
@@ -114,9 +114,10 @@ struct SplitRopeArgs {
   uint8_t* bytes = nullptr;     ///< written instead of y where it is set
   int64_t y_stride = 0;         ///< elements
   int64_t heads = 0;
-  int64_t head_dim = 0;           ///< even
-  const uint16_t* cos = nullptr;  ///< [head_dim / 2]
-  const uint16_t* sin = nullptr;  ///< [head_dim / 2]
+  int64_t head_dim = 0;
+  int64_t rotating = 0;           ///< values of a head, the first ones; even
+  const uint16_t* cos = nullptr;  ///< [rotating / 2]
+  const uint16_t* sin = nullptr;  ///< [rotating / 2]
   SplitRopeEncodings encodings;
 };
 

@@ -63,6 +63,7 @@ void lower_rope(PlanBuilder& plan, const RopePattern& pattern) {
 void lower_split_rope(PlanBuilder& plan, const SplitRopePattern& pattern) {
   const auto encoding = [&](ValueId id) { return affine(plan.value(id)); };
   SplitRopeArgs base;
+  base.rotating = pattern.rotating;
   base.encodings = {encoding(pattern.x),      encoding(pattern.cos),    encoding(pattern.sin),
                     encoding(pattern.x1_cos), encoding(pattern.x2_sin), encoding(pattern.x2_cos),
                     encoding(pattern.x1_sin), encoding(pattern.low),    encoding(pattern.high),

@@ -49,10 +49,16 @@ inline uint8_t split_rope_code(float real, Affine encoding, Affine bytes, uint8_
   return static_cast<uint8_t>(encode(rounded, bytes, 255));
 }
 
+/// A code of x that does not rotate: the result has the encoding of x, or is a byte.
+inline uint16_t passing_code(uint16_t x, const SplitRopeEncodings&, uint16_t) { return x; }
+inline uint8_t passing_code(uint16_t x, const SplitRopeEncodings& e, uint8_t) {
+  return static_cast<uint8_t>(encode(decode(x, e.x), e.bytes, 255));
+}
+
 template <typename Code>
 void rope_split_to(const SplitRopeArgs& args, Code* to) {
   const SplitRopeEncodings e = args.encodings;
-  const int64_t half = args.head_dim / 2;
+  const int64_t half = args.rotating / 2;
   const uint16_t* cos = args.cos;
   const uint16_t* sin = args.sin;
   for (int64_t head = 0; head < args.heads; ++head) {
@@ -69,6 +75,8 @@ void rope_split_to(const SplitRopeArgs& args, Code* to) {
       y[i] = split_rope_code(low, e.low, e.bytes, Code{});
       y[half + i] = split_rope_code(high, e.high, e.bytes, Code{});
     }
+    LATHE_INDEPENDENT_ITERATIONS
+    for (int64_t i = args.rotating; i < args.head_dim; ++i) y[i] = passing_code(x[i], e, Code{});
   }
 }
 

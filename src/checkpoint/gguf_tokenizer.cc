@@ -129,7 +129,7 @@ std::optional<SentencePiece::Kind> kind_of(std::string_view model, const std::st
   if (model == "t5") return SentencePiece::Kind::unigram;
   fail({.what = "this kind of tokenizer is not supported",
         .where = where,
-        .expected = "\"gpt2\", \"llama\" or \"t5\"",
+        .expected = R"("gpt2", "llama" or "t5")",
         .found = '"' + printable(model, 40) + '"'});
 }
 

@@ -9,17 +9,12 @@
 #include <cmath>
 #include <optional>
 
+#include "graph/constant_floats.h"
 #include "passes/match.h"
 #include "passes/scaled_weights.h"
 
 namespace lathe {
 namespace {
-
-std::vector<float> numbers_of(const Graph& graph, ValueId id) {
-  std::vector<float> numbers(static_cast<size_t>(elements(graph.value(id).shape)));
-  graph.value(id).constant->floats->read(0, static_cast<int64_t>(numbers.size()), numbers.data());
-  return numbers;
-}
 
 /// A norm with a weight of its own, and what reads it: projections and nothing else.
 struct Norm {
@@ -29,7 +24,7 @@ struct Norm {
 
 bool has_own_weight(const Graph& graph, const Node& norm) {
   if (!has_floats(graph, norm.inputs[1])) return false;
-  const std::vector<float> gamma = numbers_of(graph, norm.inputs[1]);
+  const std::vector<float> gamma = constant_floats(graph.value(norm.inputs[1]));
   return std::any_of(gamma.begin(), gamma.end(), [](float g) { return g != 1.0f; });
 }
 

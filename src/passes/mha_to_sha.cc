@@ -189,7 +189,7 @@ class HeadSplit {
   }
 
   ValueId add_slice(ValueId weight, int64_t h, int64_t head_dim) {
-    Value part = slice_channels(graph_.value(weight), h * head_dim, head_dim, suffix(h));
+    const Value part = slice_channels(graph_.value(weight), h * head_dim, head_dim, suffix(h));
     const ValueId id = graph_.add_constant(part.name, part.dtype, part.shape, part.constant);
     graph_.set_value_type(id, part.dtype, part.encoding);
     return id;

@@ -69,8 +69,8 @@ void split_projections(Graph& graph) {
     for (const Part& part : parts_of(graph, users, linear.output())) {
       std::vector<ValueId> inputs = linear.inputs;
       for (size_t i = 1; i < inputs.size(); ++i) {
-        Value rows = slice_channels(graph.value(inputs[i]), part.first, part.count,
-                                    fmt::format(".{}", part.first));
+        const Value rows = slice_channels(graph.value(inputs[i]), part.first, part.count,
+                                          fmt::format(".{}", part.first));
         inputs[i] = graph.add_constant(rows.name, rows.dtype, rows.shape, rows.constant);
       }
       const ValueId projected = rewrite.insert_before(

@@ -15,6 +15,7 @@
 #include "decode/runner.h"
 #include "executors/float/float_session.h"
 #include "frontend/rope.h"
+#include "graph/constant_floats.h"
 
 namespace lathe {
 namespace {
@@ -172,8 +173,7 @@ TEST(FloatRope, TablesAreThoseOfTheModelingCode) {
     ASSERT_NE(id, kNone);
     const Shape both_halves = golden.shape("rope." + function);  // [64, 16], halves alike
     ASSERT_EQ(graph.value(id).shape, (Shape{both_halves[0], both_halves[1] / 2}));
-    std::vector<float> table(static_cast<size_t>(elements(graph.value(id).shape)));
-    graph.value(id).constant->floats->read(0, static_cast<int64_t>(table.size()), table.data());
+    const std::vector<float> table = constant_floats(graph.value(id));
     const std::vector<float> golden_table = golden.floats("rope." + function);
     std::vector<float> halves;
     for (int64_t row = 0; row < both_halves[0]; ++row) {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "graph/constant_floats.h"
 #include "passes/after_pass.h"
 #include "passes/evaluate.h"
 
@@ -160,11 +161,9 @@ TEST(deinterleave_rope, PairsBecomeHalvesOfPermutedProjections) {
 
 TEST(deinterleave_rope, RowsOfAHeadAreInTheOrderOfHalves) {
   Graph graph = attention();
-  std::vector<float> before(36);
-  graph.value(graph.find("q_proj.weight")).constant->floats->read(0, 36, before.data());
+  const std::vector<float> before = constant_floats(graph.value(graph.find("q_proj.weight")));
   deinterleave_rope(graph);
-  std::vector<float> after(36);
-  graph.value(graph.find("q_proj.weight.halves")).constant->floats->read(0, 36, after.data());
+  const std::vector<float> after = constant_floats(graph.value(graph.find("q_proj.weight.halves")));
   std::vector<float> expected;
   for (const int row : {0, 2, 1, 3, 4, 5, 6, 8, 7, 9, 10, 11}) {
     expected.insert(expected.end(), before.begin() + row * 3, before.begin() + row * 3 + 3);

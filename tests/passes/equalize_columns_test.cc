@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/constant_floats.h"
 #include "graph/text.h"
 #include "passes/pipelines.h"
 #include "tiny_model.h"
@@ -17,7 +18,6 @@ namespace lathe {
 namespace {
 
 using testing::expect_close;
-using testing::numbers;
 using testing::Outcome;
 using testing::run_tiny;
 using testing::tiny_model;
@@ -61,7 +61,7 @@ TEST(EqualizeColumns, WeightsAndActivationsShareTheSpread) {
   EXPECT_EQ(factors, (ColumnFactors{{"norm", {1, 0.5, 2, 1}}}));
   equalize_columns(graph, factors);
   const auto weight_of = [&](const char* value) {
-    return numbers(graph, graph.producer(graph.find(value))->inputs[1]);
+    return constant_floats(graph.value(graph.producer(graph.find(value))->inputs[1]));
   };
   EXPECT_EQ(weight_of("h"), (std::vector<float>{2, 4, 1, 2}));
   EXPECT_EQ(weight_of("q"), (std::vector<float>{1, -2, 1, 0, 0.5, 0.5, 2, 0}));
@@ -102,7 +102,8 @@ TEST(EqualizeColumns, TheEmbeddingStays) {
   Graph graph = tiny_model("gemma3");
   const auto table = [&] {
     for (const NodeId id : graph.order()) {
-      if (graph.node(id).op == Op::embedding) return numbers(graph, graph.node(id).inputs[0]);
+      const Node& node = graph.node(id);
+      if (node.op == Op::embedding) return constant_floats(graph.value(node.inputs[0]));
     }
     return std::vector<float>();
   };

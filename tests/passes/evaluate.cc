@@ -7,6 +7,7 @@
 
 #include "executors/reference/codes.h"
 #include "executors/reference/evaluator.h"
+#include "graph/constant_floats.h"
 #include "graph/fixed_encodings.h"
 #include "graph/groups.h"
 #include "graph/operators.h"
@@ -41,8 +42,7 @@ std::vector<float> made_up_floats(std::string_view name, const Shape& shape) {
 /// The numbers of a norm's weight as codes.
 void quantize_constant(Graph& graph, ValueId id, const Encoding& encoding) {
   const Value& value = graph.value(id);
-  std::vector<float> numbers(static_cast<size_t>(elements(value.shape)));
-  value.constant->floats->read(0, elements(value.shape), numbers.data());
+  const std::vector<float> numbers = constant_floats(value);
   std::vector<std::byte> bytes(static_cast<size_t>(byte_size(encoding.dtype, value.shape)));
   quantize(numbers.data(), encoding, dense_view(encoding.dtype, value.shape, bytes.data()));
   graph.set_constant(id, bytes_constant(value.constant->name, std::move(bytes)));

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "graph/constant_floats.h"
 #include "graph/text.h"
 #include "graph/verifier.h"
 #include "passes/after_pass.h"
@@ -9,10 +10,7 @@ namespace lathe {
 namespace {
 
 std::vector<float> numbers_of(const Graph& graph, const char* name) {
-  const Value& value = graph.value(graph.find(name));
-  std::vector<float> numbers(static_cast<size_t>(elements(value.shape)));
-  value.constant->floats->read(0, elements(value.shape), numbers.data());
-  return numbers;
+  return constant_floats(graph.value(graph.find(name)));
 }
 
 // A norm that adds one to its weight, and a scale that is a tensor of one number.

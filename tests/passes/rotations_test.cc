@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "frontend/frontend.h"
+#include "graph/constant_floats.h"
 #include "passes/pipelines.h"
 #include "support/orthogonal.h"
 #include "tiny_model.h"
@@ -15,7 +16,6 @@ namespace lathe {
 namespace {
 
 using testing::expect_close;
-using testing::numbers;
 using testing::Outcome;
 using testing::run_tiny;
 using testing::tiny_model;
@@ -72,7 +72,7 @@ TEST(Rotations, NormWeightsMoveIntoTheProjections) {
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     if (node.op != Op::rms_norm) continue;
-    const std::vector<float> weight = numbers(graph, node.inputs[1]);
+    const std::vector<float> weight = constant_floats(graph.value(node.inputs[1]));
     EXPECT_EQ(weight, std::vector<float>(weight.size(), 1.0f)) << node.module;
   }
 }

@@ -75,11 +75,4 @@ void expect_close(const std::vector<float>& a, const std::vector<float>& b) {
   for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-4f) << "at " << i;
 }
 
-std::vector<float> numbers(const Graph& graph, ValueId constant) {
-  std::vector<float> result(static_cast<size_t>(elements(graph.value(constant).shape)));
-  graph.value(constant).constant->floats->read(0, static_cast<int64_t>(result.size()),
-                                               result.data());
-  return result;
-}
-
 }  // namespace lathe::testing

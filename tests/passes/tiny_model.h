@@ -21,7 +21,4 @@ Outcome run_tiny(const Graph& graph);
 /// Numbers that two forms of one graph give.
 void expect_close(const std::vector<float>& a, const std::vector<float>& b);
 
-/// A float constant, whole.
-std::vector<float> numbers(const Graph& graph, ValueId constant);
-
 }  // namespace lathe::testing

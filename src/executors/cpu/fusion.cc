@@ -14,6 +14,7 @@ std::vector<int> count_uses(const Plan& plan) {
   std::vector<int> uses(plan.buffers.size(), 0);
   for (const PlannedStep& step : plan.steps) {
     std::vector<BufferId> buffers;
+    buffers.reserve(step.accesses.size());
     for (const Access& access : step.accesses) buffers.push_back(access.buffer);
     std::sort(buffers.begin(), buffers.end());
     buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());

@@ -32,7 +32,7 @@ Graph build_causal_lm(std::shared_ptr<const Checkpoint> checkpoint, const GraphS
                       const Form& form) {
   const ModelConfig& config = checkpoint->config();
   Graph graph(shape.role, shape.tokens_per_call, shape.context);
-  ModuleBuilder b(graph, checkpoint);
+  ModuleBuilder b(graph, std::move(checkpoint));
 
   const ValueId ids = graph.add_input("input_ids", DType::i64, {1, shape.tokens_per_call});
   const ValueId cache_position =

@@ -1,6 +1,9 @@
 #include "frontend/static_form/blocks.h"
 
+#include <utility>
 #include <vector>
+
+#include "graph/constant_floats.h"
 
 namespace lathe::static_form {
 namespace {
@@ -9,11 +12,9 @@ namespace {
 ValueId norm_weight(ModuleBuilder& b) {
   const ValueId weight = b.parameter("weight");
   if (!b.config().norm_adds_one) return weight;
-  const Shape shape = b.shape(weight);
-  std::vector<float> numbers(static_cast<size_t>(elements(shape)));
-  b.graph().value(weight).constant->floats->read(0, elements(shape), numbers.data());
+  std::vector<float> numbers = constant_floats(b.graph().value(weight));
   for (float& number : numbers) number += 1.0f;
-  return b.buffer("weight.add", shape, std::move(numbers));
+  return b.buffer("weight.add", b.shape(weight), std::move(numbers));
 }
 
 ValueId activation(ModuleBuilder& b, const Call& call, ValueId x) {

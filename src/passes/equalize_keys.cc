@@ -14,14 +14,23 @@
 namespace lathe {
 namespace {
 
-/// The projection in front of a rotary embedding, and how many dimensions of its heads rotate.
-struct RotatedProjection {
-  const Node* node = nullptr;  ///< null: something else stands there
+/// What gives the heads in front of a rotary embedding, and how many of their dimensions rotate.
+struct RotatedHeads {
+  const Node* node = nullptr;  ///< a projection or a norm; null: something else stands there
+  int64_t channels = 0;        ///< that its weights scale: all of all heads, or those of every head
   int64_t rotating = 0;
 };
 
+/// The norm that gives `value` [1, heads, AR, D], of each head or of all together; else null.
+const Node* norm_giving_heads(const Graph& graph, ValueId value) {
+  while (const Node* mover = producer_if(graph, value, {Op::transpose, Op::view, Op::reshape})) {
+    value = mover->inputs[0];
+  }
+  return producer_if(graph, value, {Op::rms_norm});
+}
+
 /// Of the half-split form, cat(sub(mul(slice(x), cos), ...), ...), x the heads.
-RotatedProjection projection_of(const Graph& graph, ValueId rotated) {
+RotatedHeads heads_of(const Graph& graph, ValueId rotated) {
   // R3 turns queries and keys alike: what one is multiplied by, the other is divided by, before it.
   if (const Node* r3 = producer_if(graph, rotated, {Op::hadamard})) rotated = r3->inputs[0];
   const Node* cat = producer_if(graph, rotated, {Op::cat});
@@ -29,10 +38,12 @@ RotatedProjection projection_of(const Graph& graph, ValueId rotated) {
   const Node* product = low == nullptr ? nullptr : producer_if(graph, low->inputs[0], {Op::mul});
   const Node* half =
       product == nullptr ? nullptr : producer_if(graph, product->inputs[0], {Op::slice});
-  const Node* projection =
-      half == nullptr ? nullptr : projection_giving_heads(graph, half->inputs[0]);
-  if (projection == nullptr || !has_floats(graph, projection->inputs[1])) return {};
-  return {projection, 2 * graph.value(half->output()).shape.back()};
+  if (half == nullptr) return {};
+  const Node* source = projection_giving_heads(graph, half->inputs[0]);
+  if (source == nullptr) source = norm_giving_heads(graph, half->inputs[0]);
+  if (source == nullptr || !has_floats(graph, source->inputs[1])) return {};
+  return {source, graph.value(source->inputs[1]).shape[0],
+          2 * graph.value(half->output()).shape.back()};
 }
 
 /// The matmul that reads these keys, with the past before and repeated heads after them.
@@ -68,12 +79,36 @@ std::vector<float> factors_of(const std::vector<float>& magnitudes, int64_t head
   return factors;
 }
 
-void scale_channels(Graph& graph, NodeId projection, const std::vector<float>& factors) {
-  const std::vector<ValueId> inputs = graph.node(projection).inputs;
+/// One for every channel of the queries, whose heads stand `groups` to a key-value head: factors of
+/// the keys' heads, or of every head.
+std::vector<float> repeat(const std::vector<float>& factors, int64_t head_dim, int64_t groups,
+                          int64_t channels) {
+  std::vector<float> repeated;
+  for (int64_t i = 0; i < channels; ++i) {
+    const int64_t head = i / head_dim / groups;
+    const int64_t channel = head * head_dim + i % head_dim;
+    repeated.push_back(factors[static_cast<size_t>(channel) % factors.size()]);
+  }
+  return repeated;
+}
+
+/// The largest of every head, dimension by dimension.
+std::vector<float> largest_of_heads(const std::vector<float>& magnitudes, int64_t head_dim) {
+  std::vector<float> largest(static_cast<size_t>(head_dim), 0.0f);
+  for (size_t i = 0; i < magnitudes.size(); ++i) {
+    float& dimension = largest[i % largest.size()];
+    dimension = std::max(dimension, magnitudes[i]);
+  }
+  return largest;
+}
+
+/// Rows of a projection and its bias, or the weight of a norm.
+void scale_channels(Graph& graph, NodeId node, const std::vector<float>& factors) {
+  const std::vector<ValueId> inputs = graph.node(node).inputs;
   for (size_t i = 1; i < inputs.size(); ++i) {
     const Value& weight = graph.value(inputs[i]);
-    const int64_t width = i == 1 ? weight.shape[1] : 1;
-    replace_weight(graph, projection, i, scale_rows(weight.constant->floats, width, factors),
+    const int64_t width = weight.shape.size() == 1 ? 1 : weight.shape[1];
+    replace_weight(graph, node, i, scale_rows(weight.constant->floats, width, factors),
                    i == 1 ? "weight" : "bias");
   }
 }
@@ -91,26 +126,27 @@ void equalize_keys(Graph& graph, const KeyMagnitudes& magnitudes) {
     const Node* transpose = producer_if(graph, output->value, {Op::transpose});
     const Node* scores = scores_of(graph, users, output->value);
     if (transpose == nullptr || scores == nullptr) continue;
-    const RotatedProjection key = projection_of(graph, transpose->inputs[0]);
-    const RotatedProjection query = projection_of(graph, scores->inputs[0]);
+    const RotatedHeads keys = heads_of(graph, transpose->inputs[0]);
+    const RotatedHeads queries = heads_of(graph, scores->inputs[0]);
     const Shape& key_shape = graph.value(output->value).shape;        // [1, Hkv, D, AR]
     const Shape& query_shape = graph.value(scores->inputs[0]).shape;  // [1, H, AR, D]
     const int64_t head_dim = key_shape[2];
-    if (key.node == nullptr || query.node == nullptr || key.rotating != query.rotating ||
+    if (keys.node == nullptr || queries.node == nullptr || keys.rotating != queries.rotating ||
         static_cast<int64_t>(magnitudes[layer].size()) != key_shape[1] * head_dim) {
       continue;
     }
-    const std::vector<float> factors = factors_of(magnitudes[layer], head_dim, key.rotating);
+    // A norm whose weight all heads share has one factor for all of them.
+    const bool alike = keys.channels == head_dim;
+    if (!alike && queries.channels == head_dim) continue;
+    const std::vector<float> factors =
+        factors_of(alike ? largest_of_heads(magnitudes[layer], head_dim) : magnitudes[layer],
+                   head_dim, keys.rotating);
     std::vector<float> inverse;
     for (const float factor : factors) inverse.push_back(1.0f / factor);
-    std::vector<float> repeated;  // [H * D]
+    const NodeId key_id = keys.node->id;
+    const NodeId query_id = queries.node->id;
     const int64_t groups = query_shape[1] / key_shape[1];
-    for (int64_t head = 0; head < query_shape[1]; ++head) {
-      const auto from = factors.begin() + head / groups * head_dim;
-      repeated.insert(repeated.end(), from, from + head_dim);
-    }
-    const NodeId key_id = key.node->id;
-    const NodeId query_id = query.node->id;
+    const std::vector<float> repeated = repeat(factors, head_dim, groups, queries.channels);
     scale_channels(graph, key_id, inverse);
     scale_channels(graph, query_id, repeated);
   }

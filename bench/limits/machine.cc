@@ -6,7 +6,6 @@
 #include <cstring>
 #include <iterator>
 #include <memory>
-#include <memory>
 #include <new>
 #include <optional>
 #include <utility>

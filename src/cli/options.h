@@ -40,8 +40,8 @@ void add_open_options(CLI::App& command, OpenOptions& options);
 void add_token_limit(CLI::App& command, int64_t& tokens, const std::string& description);
 /// --temperature and the rest
 void add_sampling(CLI::App& command, SamplerOptions& options);
-/// --template-arg KEY=VALUE and --chat-template NAME|FILE, which need the option `chat` where there is
-/// one
+/// --template-arg KEY=VALUE and --chat-template NAME|FILE, which need the option `chat` where there
+/// is one
 void add_chat_options(CLI::App& command, ChatOptions& options, CLI::Option* chat = nullptr);
 /// --json
 CLI::Option* add_json(CLI::App& command, bool& json);

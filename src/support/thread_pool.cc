@@ -41,7 +41,9 @@ int default_threads() {
 
 // To begin with there is no job: all its shares are taken.
 ThreadPool::ThreadPool(int threads)
-    : members_(threads > 0 ? threads : 1), next_(static_cast<uint64_t>(members_)) {
+    : members_(threads > 0 ? threads : 1),
+      shared_(members_),
+      next_(static_cast<uint64_t>(members_)) {
   for (int member = 1; member < members_; ++member) {
     workers_.emplace_back([this] { work(); });
   }

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/shared_work.h"
+
 namespace lathe {
 
 /// Physical cores this process may run on (hyper-threads counted once), at least 1.
@@ -54,6 +56,18 @@ class ThreadPool {
     });
   }
 
+  /// Shares [bound(0), bound(size())) among the members, [bound(member), bound(member + 1)) being
+  /// the range of one, evened out by pieces of `piece` (SharedWork). Calls job(member, pieces) once
+  /// for every member, which does what SharedWork::Pieces gives it.
+  template <typename Bound, typename Job>
+  void share(const Bound& bound, int64_t piece, const Job& job) noexcept {
+    shared_.begin(piece);
+    for (int member = 0; member < size(); ++member) {
+      shared_.give(member, {bound(member), bound(member + 1)});
+    }
+    run([&](int member) { job(member, shared_.pieces_of(member)); });
+  }
+
  private:
   using Erased = void (*)(const void* context, int member);
   void run_erased(Erased job, const void* context) noexcept;
@@ -62,6 +76,7 @@ class ThreadPool {
   bool has_share(uint64_t next) const;
 
   const int members_;  // the caller and the workers; these read it while they are still being made
+  SharedWork shared_;  // of the job that share() runs
   std::vector<std::thread> workers_;
   Erased job_ = nullptr;
   const void* context_ = nullptr;

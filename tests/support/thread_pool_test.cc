@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -35,6 +36,41 @@ TEST(ThreadPool, SplitCoversEveryIndexOnceInWholeGrains) {
     EXPECT_TRUE(whole);
     for (const auto& hit : hits) EXPECT_EQ(hit, 1);
   }
+}
+
+TEST(ThreadPool, SharedWorkIsDoneOnce) {
+  for (const int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    for (const int64_t count : {0, 1, 7, 64, 1000}) {
+      std::vector<std::atomic<int>> hits(static_cast<size_t>(count));
+      const auto bound = [&](int member) { return count * member / threads; };
+      pool.share(bound, 3, [&](int, SharedWork::Pieces pieces) {
+        for (auto piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
+          for (int64_t i = piece.begin; i < piece.end; ++i) ++hits[static_cast<size_t>(i)];
+        }
+      });
+      for (const auto& hit : hits) EXPECT_EQ(hit, 1);
+    }
+  }
+}
+
+TEST(SharedWork, WhoIsDoneHelpsTheOthers) {
+  SharedWork work(2);
+  work.begin(3);
+  work.give(0, {0, 16});
+  work.give(1, {16, 56});
+  const auto text = [](SharedWork::Piece piece) {
+    return std::to_string(piece.begin) + "-" + std::to_string(piece.end);
+  };
+  SharedWork::Pieces first = work.pieces_of(0);
+  EXPECT_EQ(text(first.next()), "0-14");   // seven eighths of its own range
+  EXPECT_EQ(text(first.next()), "14-16");  // the rest
+  EXPECT_EQ(text(first.next()), "51-54");  // what the other has not begun
+  SharedWork::Pieces second = work.pieces_of(1);
+  EXPECT_EQ(text(second.next()), "16-51");
+  EXPECT_EQ(text(second.next()), "54-56");
+  EXPECT_TRUE(second.next().empty());
+  EXPECT_TRUE(first.next().empty());
 }
 
 TEST(ThreadPool, ManyPoolsAtOnceKeepTheirJobsApart) {

@@ -94,19 +94,35 @@ void LinearStep::run(const Frame& frame) const noexcept {
       }
     });
   }
-  const auto compute = [&](int member, int64_t first, int64_t last) {
-    uint8_t* bytes = alone ? prepared + member * stride : prepared;
-    if (alone && first < last) prepare_row(frame, 0, member, bytes);
-    multiply(frame, {rows, bytes}, member, first, last);
+  const auto prepared_by = [&](int member) {
+    if (!alone) return Prepared{rows, prepared};
+    uint8_t* bytes = prepared + member * stride;
+    prepare_row(frame, 0, member, bytes);
+    return Prepared{rows, bytes};
   };
   if (!worth_splitting(weight_bytes_ * count)) {
-    compute(0, 0, groups_);
+    multiply(frame, prepared_by(0), 0, 0, groups_);
     return;
   }
   const int team = frame.pool->size();
-  frame.pool->run([&](int member) {
-    compute(member, first_group(member, team), first_group(member + 1, team));
+  const auto bound = [&](int member) { return first_group(member, team); };
+  frame.pool->share(bound, groups_a_piece(), [&](int member, SharedWork::Pieces pieces) {
+    SharedWork::Piece piece = pieces.next();
+    if (piece.empty()) return;
+    const Prepared x = prepared_by(member);
+    for (; !piece.empty(); piece = pieces.next()) {
+      multiply(frame, x, member, piece.begin, piece.end);
+    }
   });
+}
+
+int64_t LinearStep::groups_a_piece() const {
+  // Two microseconds of reading.
+  constexpr int64_t kPieceBytes = 32 * 1024;
+  const int64_t groups = kPieceBytes * groups_ / weight_bytes_ + 1;
+  // Several rows are multiplied with several groups at a time.
+  constexpr int64_t kTogether = 4;
+  return input_.rows == 1 ? groups : (groups + kTogether - 1) / kTogether * kTogether;
 }
 
 void LinearStep::prepare_row(const Frame& frame, int64_t row, int member, uint8_t* prepared) const {

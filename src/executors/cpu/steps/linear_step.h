@@ -90,6 +90,8 @@ class LinearStep final : public Step {
   /// Where the share of a member begins, in groups of 16 channels of all parts, by bytes of
   /// weights.
   int64_t first_group(int member, int team) const;
+  /// How many groups a thread takes at a time where work is evened out.
+  int64_t groups_a_piece() const;
   /// `member`: whose scratch memory to use.
   void multiply(const Frame& frame, const Prepared& x, int member, int64_t first_group,
                 int64_t last_group) const;

@@ -73,8 +73,7 @@ void linear(benchmark::State& state, const Kernels& kernels, int64_t rows, int64
   args.k = k;
   args.weights = weights.get();
   args.int4 = {reinterpret_cast<const uint8_t*>(weights.get()),
-               static_cast<int64_t>(int4_group_bytes(matrix)),
-               static_cast<int64_t>(int4_factors_offset(matrix)), block, scratch.get()};
+               static_cast<int64_t>(int4_group_bytes(matrix)), block, scratch.get()};
   args.weight_sums = sums.data();
   args.multiplier = multiplier.data();
   args.channels = channels;

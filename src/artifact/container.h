@@ -16,7 +16,7 @@ namespace lathe {
 // where each checksum covers the bytes from the one before it (or the start of the file) to itself.
 
 /// Raised whenever a file that was written before can no longer be read.
-inline constexpr int64_t kArtifactVersion = 2;
+inline constexpr int64_t kArtifactVersion = 3;
 
 inline constexpr std::string_view kVersionKey = "lathe.format_version";
 inline constexpr std::string_view kChecksumName = "lathe.checksum";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "graph/packed_weights.h"
@@ -11,8 +12,7 @@
 namespace lathe {
 namespace {
 
-constexpr int64_t kLine =
-    kPackedChannels * kPackedDepth;  // bytes; both packed forms are made of it
+constexpr int64_t kLine = kPackedChannels * kPackedDepth;  // bytes
 
 /// Rows of a source from `offset` elements on.
 class LaterFloats final : public FloatSource {
@@ -28,25 +28,15 @@ class LaterFloats final : public FloatSource {
   int64_t offset_;
 };
 
-/// The packed form of 8 or 4 bits: groups of 16 channels, each a run of lines with 4 bytes a
-/// channel, then, of blocks of 4 bits, rows with one factor (a nibble) a channel.
+/// The packed form of 8 or 4 bits, in groups of 16 channels.
 struct PackedForm {
+  std::optional<Int4Matrix> int4;
   int64_t group_bytes;
-  int64_t lines;
-  int64_t factor_rows;
 
   explicit PackedForm(const Value& matrix) {
-    const int64_t k = matrix.shape[1];
-    if (matrix.dtype == DType::i4) {
-      const Int4Matrix int4 = int4_matrix(matrix);
-      group_bytes = static_cast<int64_t>(int4_group_bytes(int4));
-      lines = (k + 2 * kPackedDepth - 1) / (2 * kPackedDepth);
-      factor_rows = int4.blocks();
-    } else {
-      group_bytes = static_cast<int64_t>(packed_weights_bytes(kPackedChannels, k));
-      lines = group_bytes / kLine;
-      factor_rows = 0;
-    }
+    if (matrix.dtype == DType::i4) int4 = int4_matrix(matrix);
+    group_bytes = static_cast<int64_t>(
+        int4 ? int4_group_bytes(*int4) : packed_weights_bytes(kPackedChannels, matrix.shape[1]));
   }
 
   int64_t groups_bytes(int64_t channels) const {
@@ -58,15 +48,13 @@ struct PackedForm {
     to += target / kPackedChannels * group_bytes;
     source %= kPackedChannels;
     target %= kPackedChannels;
-    for (int64_t line = 0; line < lines; ++line) {
-      std::memcpy(to + line * kLine + target * kPackedDepth,
-                  from + line * kLine + source * kPackedDepth, kPackedDepth);
+    if (int4) {
+      copy_int4_channel(from, source, *int4, to, target);
+      return;
     }
-    for (int64_t row = 0; row < factor_rows; ++row) {
-      const int64_t base = lines * kLine + row * kPackedChannels / 2;
-      const std::byte nibble =
-          (from[base + source / 2] >> (source % 2 == 0 ? 0 : 4)) & std::byte{15};
-      to[base + target / 2] |= nibble << (target % 2 == 0 ? 0 : 4);
+    for (int64_t line = 0; line < group_bytes; line += kLine) {
+      std::memcpy(to + line + target * kPackedDepth, from + line + source * kPackedDepth,
+                  kPackedDepth);
     }
   }
 };

@@ -84,6 +84,7 @@ std::vector<float> factors_of(const std::vector<float>& magnitudes, int64_t head
 std::vector<float> repeat(const std::vector<float>& factors, int64_t head_dim, int64_t groups,
                           int64_t channels) {
   std::vector<float> repeated;
+  repeated.reserve(static_cast<size_t>(channels));
   for (int64_t i = 0; i < channels; ++i) {
     const int64_t head = i / head_dim / groups;
     const int64_t channel = head * head_dim + i % head_dim;

@@ -9,9 +9,10 @@ namespace lathe {
 
 /// Work that is divided among the members of a team beforehand and evened out at its end: each does
 /// the first seven eighths of its range at once, then takes small pieces, of its own range and
-/// after that of others'. So everybody reads one run of memory, and nobody waits for a slower
-/// member for longer than a piece takes. (Pieces alone would be simpler, but to take one waits for
-/// all loads in flight: a quarter of a microsecond in which memory is idle.)
+/// after that of others'. One that is alone does all at once. So everybody reads one run of memory,
+/// and nobody waits for a slower member for longer than a piece takes. (Pieces alone would be
+/// simpler, but to take one waits for all loads in flight: a quarter of a microsecond in which
+/// memory is idle.)
 class SharedWork {
  public:
   struct Piece {
@@ -48,7 +49,8 @@ class SharedWork {
   /// Before the work begins: the units of a member.
   void give(int member, Piece range) {
     Range& own = ranges_[static_cast<size_t>(member)];
-    const int64_t split = range.end - (range.end - range.begin) / 8;
+    const bool alone = ranges_.size() == 1;
+    const int64_t split = alone ? range.end : range.end - (range.end - range.begin) / kEvenedOut;
     own.first = {range.begin, split};
     own.next.store(split, std::memory_order_relaxed);
     own.end = range.end;
@@ -63,6 +65,9 @@ class SharedWork {
     std::atomic<int64_t> next{0};
     int64_t end = 0;
   };
+
+  /// The part of a range that goes in pieces is one of so many.
+  static constexpr int64_t kEvenedOut = 8;
 
   Piece take(int member) {
     const auto own = static_cast<size_t>(member);

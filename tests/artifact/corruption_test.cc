@@ -103,11 +103,11 @@ TEST(OtherFiles, OtherVersionsAreNamed) {
     expect_error([&] { read_model(folder.write("m.lathe", safetensors_bytes(header, ""))); },
                  parts);
   };
-  refuse("3", {"another format version", "expected 2, found 3", "get a newer lathe"});
-  refuse("1", {"another format version", "expected 2, found 1", "compile the model again"});
+  refuse("4", {"another format version", "expected 3, found 4", "get a newer lathe"});
+  refuse("2", {"another format version", "expected 3, found 2", "compile the model again"});
   refuse("one", {"not a number", "found one"});
   refuse("0", {"not a number"});
-  refuse("2", {"the checksum is missing"});
+  refuse("3", {"the checksum is missing"});
 }
 
 }  // namespace

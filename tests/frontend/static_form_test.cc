@@ -12,6 +12,7 @@
 
 #include "frontend/frontend.h"
 #include "frontend/rope.h"
+#include "graph/constant_floats.h"
 #include "graph/text.h"
 #include "graph/verifier.h"
 #include "support/test_files.h"
@@ -204,10 +205,13 @@ TEST(StaticForm, RopeTablesHoldTheFirstHalvesOfCosAndSin) {
   const auto source = checkpoint();
   const Graph graph = build(source);
   const std::vector<float> frequencies = rope_inverse_frequencies(source->config().rope, 4, 8);
-  std::vector<float> cos(16);  // [8, 2]
-  std::vector<float> sin(16);
-  graph.value(graph.find("model.rotary_emb.cos_table")).constant->floats->read(0, 16, cos.data());
-  graph.value(graph.find("model.rotary_emb.sin_table")).constant->floats->read(0, 16, sin.data());
+  const auto table = [&](const char* name) {
+    std::vector<float> rows = constant_floats(graph.value(graph.find(name)));  // [8, 2]
+    EXPECT_EQ(rows.size(), 16u);
+    return rows;
+  };
+  const std::vector<float> cos = table("model.rotary_emb.cos_table");
+  const std::vector<float> sin = table("model.rotary_emb.sin_table");
   for (size_t position = 0; position < 8; ++position) {
     for (size_t i = 0; i < 2; ++i) {
       const float angle = static_cast<float>(position) * frequencies[i];

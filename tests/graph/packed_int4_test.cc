@@ -65,8 +65,8 @@ TEST(PackedInt4, PutsFourColumnsIntoLowNibblesAndTheNextFourIntoHighOnes) {
   EXPECT_EQ(group, expected);
 }
 
-TEST(PackedInt4, PutsFactorsLessOneBehindTheCodes) {
-  // 17 channels of 48 columns in blocks of 16: 6 lines of codes, 3 * 8 bytes of factors, padded.
+TEST(PackedInt4, PutsFactorsLessOneBeforeTheCodes) {
+  // 17 channels of 48 columns in blocks of 16: 3 * 8 bytes of factors, padded, 6 lines of codes.
   const Int4Matrix matrix{17, 48, 16};
   ASSERT_EQ(int4_group_bytes(matrix), 6u * 64 + 64);
   EXPECT_EQ(int4_constant_bytes(matrix), 2 * (6u * 64 + 64) + 17 * 4);
@@ -74,9 +74,29 @@ TEST(PackedInt4, PutsFactorsLessOneBehindTheCodes) {
   const std::vector<uint8_t> factors{16, 1, 9, 2, 3, 4};
   std::vector<std::byte> group(int4_group_bytes(matrix));
   pack_int4_group(codes.data(), factors.data(), 2, matrix, group.data());
-  EXPECT_EQ(group[6 * 64], std::byte{0x1F});
-  EXPECT_EQ(group[6 * 64 + 8], std::byte{0x20});
-  EXPECT_EQ(group[6 * 64 + 16], std::byte{0x38});
+  EXPECT_EQ(group[0], std::byte{0x1F});
+  EXPECT_EQ(group[8], std::byte{0x20});
+  EXPECT_EQ(group[16], std::byte{0x38});
+}
+
+TEST(PackedInt4, PutsALineOfFactorsBeforeEveryEightBlocks) {
+  // 18 blocks of 12 columns: 8 of them are 12 lines of codes, the last two 3.
+  const Int4Matrix matrix{1, 18 * 12, 12};
+  std::vector<int8_t> codes(18 * 12);
+  std::vector<uint8_t> factors(18, 1);
+  for (const size_t block : {0, 8, 16}) {
+    codes[block * 12] = 5;
+    factors[block] = 16;
+  }
+  std::vector<std::byte> group(int4_group_bytes(matrix));
+  ASSERT_EQ(group.size(), (1u + 12 + 1 + 12 + 1 + 3) * 64);
+  pack_int4_group(codes.data(), factors.data(), 1, matrix, group.data());
+  std::vector<std::byte> expected(group.size());
+  for (const size_t line : {0, 13, 26}) {
+    expected[line * 64] = std::byte{0x0F};
+    expected[(line + 1) * 64] = std::byte{0x05};
+  }
+  EXPECT_EQ(group, expected);
 }
 
 class PackedInt4Matrices : public testing::TestWithParam<Int4Matrix> {};
@@ -113,7 +133,8 @@ INSTANTIATE_TEST_SUITE_P(Forms, PackedInt4Matrices,
                          testing::Values(Int4Matrix{1, 1, 0}, Int4Matrix{16, 8, 0},
                                          Int4Matrix{37, 13, 0}, Int4Matrix{16, 16, 16},
                                          Int4Matrix{35, 48, 16}, Int4Matrix{17, 96, 32},
-                                         Int4Matrix{50, 128, 64}));
+                                         Int4Matrix{50, 128, 64}, Int4Matrix{18, 36, 4},
+                                         Int4Matrix{20, 340, 20}, Int4Matrix{16, 576, 32}));
 
 }  // namespace
 }  // namespace lathe

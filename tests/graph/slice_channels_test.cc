@@ -14,7 +14,7 @@ namespace lathe {
 namespace {
 
 constexpr int64_t kChannels = 37;  // two groups of 16 and a part of a third
-constexpr int64_t kDepth = 24;
+constexpr int64_t kDepth = 88;
 
 /// A constant value whose channel c has the scale 1 + c.
 Value constant_value(DType dtype, Shape shape, std::shared_ptr<const Constant> constant) {

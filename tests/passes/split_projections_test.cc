@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "graph/constant_floats.h"
 #include "graph/text.h"
 #include "graph/verifier.h"
 #include "passes/pass.h"
@@ -18,9 +19,7 @@ void count_up(Graph& graph, const char* name) {
 }
 
 float first_number_of(const Graph& graph, const char* name) {
-  float number = -1.0f;
-  graph.value(graph.find(name)).constant->floats->read(0, 1, &number);
-  return number;
+  return constant_floats(graph.value(graph.find(name))).at(0);
 }
 
 std::string after_split(const char* text, const char* weight) {

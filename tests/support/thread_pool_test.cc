@@ -73,6 +73,15 @@ TEST(SharedWork, WhoIsDoneHelpsTheOthers) {
   EXPECT_TRUE(first.next().empty());
 }
 
+TEST(SharedWork, WhoIsAloneDoesAllAtOnce) {
+  SharedWork work(1);
+  work.begin(3);
+  work.give(0, {0, 100});
+  SharedWork::Pieces pieces = work.pieces_of(0);
+  EXPECT_EQ(pieces.next().end, 100);
+  EXPECT_TRUE(pieces.next().empty());
+}
+
 TEST(ThreadPool, ManyPoolsAtOnceKeepTheirJobsApart) {
   constexpr int kPools = 4;
   std::vector<std::thread> callers;

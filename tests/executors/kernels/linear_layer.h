@@ -150,7 +150,6 @@ class PackedInt4 {
  public:
   explicit PackedInt4(const Layer& layer)
       : group_bytes_(static_cast<int64_t>(int4_group_bytes(*layer.int4))),
-        factors_(static_cast<int64_t>(int4_factors_offset(*layer.int4))),
         block_(layer.int4->block),
         groups_(int4_constant_bytes(*layer.int4)),
         scratch_(static_cast<size_t>(int4_scratch_bytes(layer.k))) {
@@ -162,13 +161,12 @@ class PackedInt4 {
     }
   }
   Int4Weights weights() {
-    return {reinterpret_cast<const uint8_t*>(groups_.data()), group_bytes_, factors_, block_,
+    return {reinterpret_cast<const uint8_t*>(groups_.data()), group_bytes_, block_,
             scratch_.data()};
   }
 
  private:
   int64_t group_bytes_;
-  int64_t factors_;
   int64_t block_;
   Aligned<std::byte> groups_;
   Aligned<int8_t> scratch_;

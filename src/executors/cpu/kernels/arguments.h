@@ -18,7 +18,6 @@ struct Affine {
 struct Int4Weights {
   const uint8_t* groups = nullptr;  ///< of 16 channels each; 64-byte aligned
   int64_t group_bytes = 0;          ///< a multiple of 64
-  int64_t factors = 0;              ///< where in a group the block factors begin, in bytes
   int64_t block = 0;                ///< columns that share a factor, a multiple of 4; 0: all are 1
   int8_t* scratch = nullptr;        ///< int4_scratch_bytes(k), 64-byte aligned
 };

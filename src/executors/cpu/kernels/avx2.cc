@@ -184,31 +184,27 @@ bool linear_int4_row(const LinearArgs& args, int64_t begin, int64_t end) {
   if (weights.block % 16 != 0) return false;
   const int64_t run_lines =
       weights.block == 0 || weights.block % (8 * kRunLines) == 0 ? kRunLines : 2;
-  const int64_t lines = (args.k + 7) / 8;
+  const int64_t count = (args.k + 7) / 8;
   auto* planes = reinterpret_cast<uint8_t*>(weights.scratch);
   split_planes(args.prepared, args.k, planes);
   for (int64_t n = begin; n < end; n += 16) {
-    const uint8_t* codes = weights.groups + n / 16 * weights.group_bytes;
-    const uint8_t* next_factors = codes + weights.factors;
-    fetch_next_factors(weights, codes);
+    Int4Lines lines(weights.groups + n / 16 * weights.group_bytes);
     __m256i factors[2] = {_mm256_set1_epi16(1), _mm256_set1_epi16(1)};
-    int64_t block_end = weights.block == 0 ? lines : 0;
+    int64_t block_end = weights.block == 0 ? count : 0;
     alignas(32) double total[16] = {};
-    for (int64_t at = 0; at < lines; at += kSafeLines) {
-      const int64_t stop = smaller(lines, at + kSafeLines);
+    for (int64_t at = 0; at < count; at += kSafeLines) {
+      const int64_t stop = smaller(count, at + kSafeLines);
       Sums high[2] = {};
       Sums low[2] = {};
       for (int64_t i = at; i < stop; i += run_lines) {
         if (i >= block_end) {
-          load_factors(next_factors, factors);
-          next_factors += 8;
+          load_factors(lines.factors(), factors);
           block_end += weights.block / 8;
         }
         Run run;
         const int64_t run_end = smaller(stop, i + run_lines);
         for (int64_t line = i; line < run_end; ++line) {
-          _mm_prefetch(reinterpret_cast<const char*>(codes + line * 64 + kPrefetch), _MM_HINT_T0);
-          run.add(planes + line * 16, codes + line * 64);
+          run.add(planes + line * 16, lines.codes());
         }
         for (int half = 0; half < 2; ++half) {
           high[half] += (Sums)_mm256_madd_epi16(run.high[half], factors[half]);

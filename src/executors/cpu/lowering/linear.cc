@@ -74,8 +74,7 @@ void read_weights(PlanBuilder& plan, ValueId id, LinearStep::Output& output) {
     const Int4Matrix matrix = int4_matrix(weight);
     output.weight_sums = int4_sums(bytes, matrix);
     output.int4 =
-        LinearStep::Int4Layout{static_cast<int64_t>(int4_group_bytes(matrix)),
-                               static_cast<int64_t>(int4_factors_offset(matrix)), matrix.block};
+        LinearStep::Int4Layout{static_cast<int64_t>(int4_group_bytes(matrix)), matrix.block};
   } else {
     output.weight_sums = packed_weight_sums(reinterpret_cast<const int8_t*>(bytes), output.channels,
                                             weight.shape[1]);

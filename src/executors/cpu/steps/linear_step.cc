@@ -189,8 +189,7 @@ void LinearStep::multiply(const Frame& frame, const Prepared& x, int member, con
   args.y = frame.at<uint16_t>(output.y, x.rows.begin * output.channels);
   args.y_stride = output.channels;
   if (output.int4) {
-    args.int4 = {frame.at<uint8_t>(output.weights), output.int4->group_bytes, output.int4->factors,
-                 output.int4->block,
+    args.int4 = {frame.at<uint8_t>(output.weights), output.int4->group_bytes, output.int4->block,
                  frame.at<int8_t>(expanded_, member * int4_scratch_bytes(input_.k))};
     frame.kernels->linear_int4(args, first_channel, last_channel);
   } else {

@@ -30,7 +30,6 @@ class LinearStep final : public Step {
   /// How 4-bit weights lie; see Int4Weights.
   struct Int4Layout {
     int64_t group_bytes = 0;
-    int64_t factors = 0;
     int64_t block = 0;
   };
   struct Output {

@@ -210,15 +210,15 @@ inline void linear_by_vectors(const LinearArgs& args, int64_t begin, int64_t end
   }
 }
 
-/// Sums of code * x over the lines [begin, end) of 4-bit weights, 8 columns each.
+/// Sums of code * x over the next lines of 4-bit weights, which are those of 8 columns each from
+/// 8 * begin to 8 * end.
 template <int kPlanes>
-inline void dot_lines(const uint8_t* x, const uint8_t* codes, int64_t begin, int64_t end,
-                      Sums* high, Sums* low) {
+inline void dot_lines(const uint8_t* x, Int4Lines& lines, int64_t begin, int64_t end, Sums* high,
+                      Sums* low) {
   Tile<kPlanes, 1, 1> first;
   Tile<kPlanes, 1, 1> second;
   for (int64_t i = begin; i < end; ++i) {
-    const Bytes line = load_bytes(codes + i * 64);
-    fetch(codes + i * 64 + kPrefetch);
+    const Bytes line = load_bytes(lines.codes());
     const Line weights[2] = {weights_of(low_nibbles(line)), weights_of(high_nibbles(line))};
     const uint8_t* quads = quad_at<kPlanes>(x, 8 * i);
     first.add(quads, 0, weights);
@@ -235,24 +235,21 @@ template <int kPlanes, int kBlockLines>
 void linear_int4_groups(const LinearArgs& args, int64_t begin, int64_t end) {
   const Int4Weights& weights = args.int4;
   for (int64_t n = begin; n < end; n += 16) {
-    const uint8_t* codes = weights.groups + n / 16 * weights.group_bytes;
-    const uint8_t* factors = codes + weights.factors;
-    fetch_next_factors(weights, codes);
+    Int4Lines lines(weights.groups + n / 16 * weights.group_bytes);
     Totals totals = {};
-    const int64_t lines = (args.k + 7) / 8;
-    for (int64_t at = 0; at < lines; at += kSafePlaneDepth / 8) {
-      const int64_t stop = smaller(lines, at + kSafePlaneDepth / 8);
+    const int64_t count = (args.k + 7) / 8;
+    for (int64_t at = 0; at < count; at += kSafePlaneDepth / 8) {
+      const int64_t stop = smaller(count, at + kSafePlaneDepth / 8);
       Sums high = {};
       Sums low = {};
       if constexpr (kBlockLines == 0) {
-        dot_lines<kPlanes>(args.prepared, codes, at, stop, &high, &low);
+        dot_lines<kPlanes>(args.prepared, lines, at, stop, &high, &low);
       } else {
         for (int64_t i = at; i < stop; i += kBlockLines) {
+          const Sums factor = load_factors(lines.factors());
           Sums block_high = {};
           Sums block_low = {};
-          dot_lines<kPlanes>(args.prepared, codes, i, i + kBlockLines, &block_high, &block_low);
-          const Sums factor = load_factors(factors);
-          factors += 8;
+          dot_lines<kPlanes>(args.prepared, lines, i, i + kBlockLines, &block_high, &block_low);
           high = high + block_high * factor;
           low = low + block_low * factor;
         }

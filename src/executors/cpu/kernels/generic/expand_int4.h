@@ -10,20 +10,46 @@ namespace {
 /// Channels that are expanded at a time: as many as one tile of linear() takes.
 constexpr int64_t kExpandedChannels = 32;
 
-constexpr int64_t kInt4Line = 64;      ///< bytes: 16 channels by 8 columns
-constexpr int64_t kInt4LineDepth = 8;  ///< columns
-
+constexpr int64_t kInt4Line = 64;        ///< bytes: 16 channels by 8 columns
+constexpr int64_t kInt4LineDepth = 8;    ///< columns
+constexpr int64_t kInt4FactorBytes = 8;  ///< of one block
 /// How far ahead of its use a line is fetched from memory, in bytes.
-constexpr int64_t kInt4Prefetch = 4096;
+constexpr int64_t kInt4Prefetch = 8192;
 
-/// Fetches the factors of the group behind the one that starts at `group`: they stand behind its
-/// codes, too far from what is read before them for a processor to guess.
-inline void fetch_next_factors(const Int4Weights& weights, const uint8_t* group) {
-  const uint8_t* factors = group + weights.group_bytes + weights.factors;
-  for (int64_t i = 0; i < weights.group_bytes - weights.factors; i += kInt4Line) {
-    __builtin_prefetch(factors + i);
+/// The lines of one group of 16 channels, in the order in which they lie.
+class Int4Lines {
+ public:
+  explicit Int4Lines(const uint8_t* group) : next_(group) {}
+
+  /// The next 64 bytes of codes.
+  const uint8_t* codes() { return take(); }
+
+  /// The nibbles of the next block's factors, 8 bytes. Asked for before the codes of the block: a
+  /// line of factors stands before the codes of the eight blocks that it is of.
+  const uint8_t* factors() {
+    if (blocks_left_ == 0) {
+      factors_ = take();
+      blocks_left_ = kInt4Line / kInt4FactorBytes;
+    }
+    --blocks_left_;
+    const uint8_t* nibbles = factors_;
+    factors_ += kInt4FactorBytes;
+    return nibbles;
   }
-}
+
+ private:
+  /// Fetched into the second-level cache: more such fetches can be under way than into the first.
+  const uint8_t* take() {
+    const uint8_t* line = next_;
+    __builtin_prefetch(line + kInt4Prefetch, 0, 2);
+    next_ += kInt4Line;
+    return line;
+  }
+
+  const uint8_t* next_;
+  const uint8_t* factors_ = nullptr;
+  int64_t blocks_left_ = 0;
+};
 
 /// The 8 factors less one in every 32 bits of a block's nibbles, for two 16-bit lanes each: those
 /// of a channel by four columns of bytes.
@@ -59,22 +85,18 @@ inline void expand_half_line(const uint8_t* line, const uint16_t* factors, int8_
 /// Group `group` (16 channels) to packed 8-bit weights, [ceil(k / 4)][16][4].
 inline void expand_int4_group(const Int4Weights& weights, int64_t group, int64_t k,
                               int8_t* packed) {
-  const uint8_t* source = weights.groups + group * weights.group_bytes;
-  const uint8_t* next = source + weights.factors;
-  fetch_next_factors(weights, source);
+  Int4Lines lines(weights.groups + group * weights.group_bytes);
   alignas(64) uint16_t factors[32];
   for (uint16_t& factor : factors) factor = 1;
   int64_t block_end = weights.block == 0 ? k : 0;
   const auto enter = [&](int64_t column) {
     if (column < block_end) return;
-    read_factors(next, factors);
-    next += 8;
+    read_factors(lines.factors(), factors);
     block_end += weights.block;
   };
   for (int64_t i = 0; i < k; i += kInt4LineDepth) {
-    const uint8_t* line = source + i * (kInt4Line / kInt4LineDepth);
-    __builtin_prefetch(line + kInt4Prefetch);
     enter(i);
+    const uint8_t* line = lines.codes();
     expand_half_line<false>(line, factors, packed + i * 16);
     if (i + 4 >= k) break;
     enter(i + 4);

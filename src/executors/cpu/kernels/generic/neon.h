@@ -135,9 +135,7 @@ bool linear_int4_row(const LinearArgs& args, int64_t begin, int64_t end) {
   const int64_t block = weights.block == 0 ? kSafePlaneDepth : weights.block;
   const int64_t safe = kSafePlaneDepth / block * block;
   for (int64_t n = begin; n < end; n += 16) {
-    const uint8_t* codes = weights.groups + n / 16 * weights.group_bytes;
-    const uint8_t* next_factors = codes + weights.factors;
-    fetch_next_factors(weights, codes);
+    Int4Lines lines(weights.groups + n / 16 * weights.group_bytes);
     int32x4_t factors[4];
     for (int32x4_t& factor : factors) factor = vdupq_n_s32(1);
     double total[16] = {};
@@ -147,15 +145,12 @@ bool linear_int4_row(const LinearArgs& args, int64_t begin, int64_t end) {
       int32x4_t low[4];
       for (int j = 0; j < 4; ++j) high[j] = low[j] = vdupq_n_s32(0);
       for (int64_t i = at; i < stop; i += block) {
-        if (weights.block != 0) {
-          load_factors(next_factors, factors);
-          next_factors += 8;
-        }
+        if (weights.block != 0) load_factors(lines.factors(), factors);
         RowSums sums;
         sums.clear();
         const int64_t block_end = smaller(stop, i + block);
         for (int64_t column = i; column < block_end; column += 8) {
-          add_int4_line(sums, args.prepared + 2 * column, codes + 8 * column);
+          add_int4_line(sums, args.prepared + 2 * column, lines.codes());
         }
         for (int j = 0; j < 4; ++j) {
           high[j] = vmlaq_s32(high[j], vshrq_n_s32(sums.high(j), 4), factors[j]);

@@ -99,22 +99,24 @@ void attention(benchmark::State& state, const Kernels& kernels, int64_t depth, i
   constexpr int64_t kKvHeads = 3;
   constexpr int64_t kGroup = 3;
   constexpr int64_t kHeadDim = 64;
-  const int64_t past = 1024 - rows;
-  const int64_t head_bytes = past * kHeadDim;
+  constexpr int64_t kContext = 1024;
+  const int64_t past = kContext - rows;
+  // As a runner's caches lie: slots for the whole context.
+  const int64_t head_bytes = kContext * kHeadDim;
   const auto keys = filled<uint8_t>(kLayers * kKvHeads * head_bytes);
   const auto values = filled<uint8_t>(kLayers * kKvHeads * head_bytes);
   const auto fresh = filled<uint8_t>(rows * kHeadDim);
   const auto q = filled<uint16_t>(rows * kGroup * kHeadDim);
-  std::vector<uint16_t> mask(static_cast<size_t>(rows * 1024));
+  std::vector<uint16_t> mask(static_cast<size_t>(rows * kContext));
   for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t c = 0; c < 1024; ++c) {
+    for (int64_t c = 0; c < kContext; ++c) {
       const bool attends = c < past ? c < depth : c - past <= row;
-      mask[static_cast<size_t>(row * 1024 + c)] = attends ? 65535 : 0;
+      mask[static_cast<size_t>(row * kContext + c)] = attends ? 65535 : 0;
     }
   }
   std::vector<uint16_t> out(static_cast<size_t>(rows * kGroup * kHeadDim));
-  const auto scratch =
-      filled<uint8_t>(static_cast<int64_t>(attention_scratch_bytes(kHeadDim, kGroup, rows, 1024)));
+  const auto scratch = filled<uint8_t>(
+      static_cast<int64_t>(attention_scratch_bytes(kHeadDim, kGroup, rows, kContext)));
   AttentionArgs args;
   args.head_dim = kHeadDim;
   args.heads = kGroup;
@@ -124,7 +126,7 @@ void attention(benchmark::State& state, const Kernels& kernels, int64_t depth, i
   args.q_row_stride = kGroup * kHeadDim;
   args.fresh = {rows, fresh.get(), rows, fresh.get(), kHeadDim};
   args.mask = mask.data();
-  args.mask_stride = 1024;
+  args.mask_stride = kContext;
   args.encodings.q_zero_point = 32768;
   args.encodings.score_multiplier = 1e-3;
   args.encodings.scores = {0.005f, 32768};
@@ -140,10 +142,10 @@ void attention(benchmark::State& state, const Kernels& kernels, int64_t depth, i
   args.scratch = scratch.get();
   for (auto _ : state) {
     ColumnRange active[4];
-    args.active_count = active_columns(mask.data(), rows, 1024, 1024, active, 4);
+    args.active_count = active_columns(mask.data(), rows, kContext, kContext, active, 4);
     args.active = active;
     for (int64_t head = 0; head < kLayers * kKvHeads; ++head) {
-      args.past = {past, keys.get() + head * head_bytes, past, values.get() + head * head_bytes,
+      args.past = {past, keys.get() + head * head_bytes, kContext, values.get() + head * head_bytes,
                    kHeadDim};
       kernels.attention(args);
     }

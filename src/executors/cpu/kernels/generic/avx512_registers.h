@@ -146,7 +146,7 @@ void pack_block(const uint8_t* source, int64_t stride, int64_t depth, int64_t wi
       rows[r] = _mm512_setzero_si512();
       if (i + r < depth) {
         rows[r] = _mm512_xor_si512(_mm512_mask_loadu_epi8(flip, some, row), flip);
-        _mm_prefetch(reinterpret_cast<const char*>(row + next), _MM_HINT_T0);
+        _mm_prefetch(reinterpret_cast<const char*>(row + next), _MM_HINT_T1);
       }
     }
     const __m512i low01 = _mm512_unpacklo_epi8(rows[0], rows[1]);
@@ -172,7 +172,10 @@ void dot_block(const uint8_t* prepared, const int8_t* packed, int64_t depth, int
     const Quad high_bytes = load_quad(quad);
     const Quad low_bytes = load_quad(quad + 64);
     for (int j = 0; j < 4; ++j) {
-      const Line weights = weights_of(load_bytes(packed + i * kBlock + j * 64));
+      Bytes bytes = load_bytes(packed + i * kBlock + j * 64);
+      // In a register: GCC would read memory for both products, and reading is what takes longest.
+      asm("" : "+v"(bytes));
+      const Line weights = weights_of(bytes);
       high[j] = dot(high[j], high_bytes, weights);
       low[j] = dot(low[j], low_bytes, weights);
     }

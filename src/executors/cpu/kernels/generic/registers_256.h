@@ -43,7 +43,7 @@ void pack_block(const uint8_t* source, int64_t stride, int64_t depth, int64_t wi
   const __m256i ones = _mm256_set1_epi16(1);
   for (int64_t i = 0; i < depth; i += 4) {
     for (int64_t row = i; row < smaller(i + 4, depth); ++row) {
-      _mm_prefetch(reinterpret_cast<const char*>(source + row * stride + next), _MM_HINT_T0);
+      _mm_prefetch(reinterpret_cast<const char*>(source + row * stride + next), _MM_HINT_T1);
     }
     for (int group = 0; group < 4; ++group) {
       const uint8_t* from = source + group * 16;

@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "executors/cpu/plan.h"
 #include "support/error.h"
 
 namespace lathe {
@@ -162,7 +161,7 @@ class CpuSession final : public Session {
 std::unique_ptr<Session> make_cpu_session(const Graph& graph, std::shared_ptr<ThreadPool> pool,
                                           const Kernels& kernels) {
   Plan plan = lower(graph, pool->size());
-  return std::make_unique<CpuSession>(graph.io(), std::move(plan), std::move(pool), kernels);
+  return make_cpu_session(graph.io(), std::move(plan), std::move(pool), kernels);
 }
 
 std::unique_ptr<Session> make_cpu_session(std::shared_ptr<const Graph> verified,
@@ -170,6 +169,12 @@ std::unique_ptr<Session> make_cpu_session(std::shared_ptr<const Graph> verified,
                                           const Kernels& kernels) {
   IoContract io = verified->io();
   Plan plan = lower_verified(std::move(verified), pool->size());
+  return make_cpu_session(std::move(io), std::move(plan), std::move(pool), kernels);
+}
+
+std::unique_ptr<Session> make_cpu_session(IoContract io, Plan plan,
+                                          std::shared_ptr<ThreadPool> pool,
+                                          const Kernels& kernels) {
   return std::make_unique<CpuSession>(std::move(io), std::move(plan), std::move(pool), kernels);
 }
 

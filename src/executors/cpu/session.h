@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "executors/cpu/kernels/kernels.h"
+#include "executors/cpu/plan.h"
 #include "executors/session.h"
 #include "graph/graph.h"
 #include "support/thread_pool.h"
@@ -19,6 +20,11 @@ std::unique_ptr<Session> make_cpu_session(const Graph& graph, std::shared_ptr<Th
 /// The same for an integer graph that the verifier has accepted, as all of read_model() are, and
 /// which need not be copied.
 std::unique_ptr<Session> make_cpu_session(std::shared_ptr<const Graph> verified,
+                                          std::shared_ptr<ThreadPool> pool,
+                                          const Kernels& kernels = select_kernels());
+
+/// The same for a plan that lower() made for this team, of a graph with these inputs and outputs.
+std::unique_ptr<Session> make_cpu_session(IoContract io, Plan plan,
                                           std::shared_ptr<ThreadPool> pool,
                                           const Kernels& kernels = select_kernels());
 

@@ -17,7 +17,7 @@ struct CompileOptions {
   /// Tokens that prompt and output may have together. Default: 1024, or less where the model's
   /// positions end earlier.
   std::optional<int64_t> context = {};
-  /// Tokens per call of the prefill graph; 1 leaves it out. Default: 32, or the context where that
+  /// Tokens per call of the prefill graph; 1 leaves it out. Default: 64, or the context where that
   /// is less.
   std::optional<int64_t> prefill = {};
   /// "hf": Hugging Face's graph, turned; "static": built by hand in the final form; "hf_mainline":

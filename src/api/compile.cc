@@ -31,7 +31,7 @@ namespace lathe {
 namespace {
 
 constexpr int64_t kDefaultContext = 1024;
-constexpr int64_t kDefaultPrefill = 32;
+constexpr int64_t kDefaultPrefill = 64;
 // Longer calibration sequences would see farther positions, at a cost that grows with the square.
 constexpr int64_t kCalibrationLength = 1024;
 

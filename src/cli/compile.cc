@@ -114,7 +114,7 @@ void add_compile(CLI::App& app) {
       ->check(between(2));
   command
       ->add_option("--prefill", options.prefill,
-                   "Tokens per call while reading the prompt (default: 32)")
+                   "Tokens per call while reading the prompt (default: 64)")
       ->check(between(1, 4096));
   add_file(*command, "--calibration", options.calibration,
            "Text (.txt) or chats (.jsonl) to observe ranges on (default: built in)");

@@ -16,7 +16,7 @@ namespace lathe {
 /// What one graph is for. All are built by the same code.
 enum class GraphRole : uint8_t {
   decode,    ///< AR = 1 (or the lookahead width)
-  prefill,   ///< AR = 32 or 128
+  prefill,   ///< AR: tokens of a chunk
   calibrate  ///< AR = CL, empty caches
 };
 std::string_view name_of(GraphRole role);

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <string>
@@ -39,13 +40,12 @@ int default_threads() {
   return cores.empty() ? 1 : static_cast<int>(cores.size());
 }
 
-// To begin with there is no job: all its shares are taken.
 ThreadPool::ThreadPool(int threads)
     : members_(threads > 0 ? threads : 1),
       shared_(members_),
-      next_(static_cast<uint64_t>(members_)) {
+      taken_(static_cast<size_t>(members_)) {
   for (int member = 1; member < members_; ++member) {
-    workers_.emplace_back([this] { work(); });
+    workers_.emplace_back([this, member] { work(member); });
   }
 }
 
@@ -58,18 +58,21 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-bool ThreadPool::has_share(uint64_t next) const {
-  return static_cast<uint32_t>(next) < static_cast<uint32_t>(members_);
+bool ThreadPool::has_share() const {
+  const uint64_t job = number_.load();
+  return std::any_of(taken_.begin(), taken_.end(),
+                     [&](const Taken& share) { return share.of.load() + 1 == job; });
 }
 
-bool ThreadPool::take_share() noexcept {
-  uint64_t next = next_.load(std::memory_order_acquire);
-  while (has_share(next)) {
-    if (!next_.compare_exchange_weak(next, next + 1, std::memory_order_acq_rel,
-                                     std::memory_order_acquire)) {
-      continue;
-    }
-    job_(context_, static_cast<int>(static_cast<uint32_t>(next)));
+bool ThreadPool::take_share(int own) noexcept {
+  const uint64_t job = number_.load(std::memory_order_acquire);
+  for (int i = 0; i < members_; ++i) {
+    const int share = (own + i) % members_;
+    std::atomic<uint64_t>& taken = taken_[static_cast<size_t>(share)].of;
+    uint64_t before = job - 1;
+    if (taken.load(std::memory_order_relaxed) != before) continue;
+    if (!taken.compare_exchange_strong(before, job, std::memory_order_acq_rel)) continue;
+    job_(context_, share);
     done_.fetch_add(1, std::memory_order_release);
     return true;
   }
@@ -84,15 +87,14 @@ void ThreadPool::run_erased(Erased job, const void* context) noexcept {
   job_ = job;
   context_ = context;
   done_.store(0, std::memory_order_relaxed);
-  const uint64_t number = (next_.load(std::memory_order_relaxed) >> 32) + 1;
-  next_.store(number << 32);
+  number_.store(number_.load(std::memory_order_relaxed) + 1);
   // A worker counts itself as sleeping before it looks for a share for the last time, so either it
   // sees this job or it is seen here.
   if (sleeping_.load() > 0) {
     const std::lock_guard lock(mutex_);
     wake_.notify_all();
   }
-  while (take_share()) {
+  while (take_share(0)) {
   }
   int spins = 0;
   while (done_.load(std::memory_order_acquire) < size()) {
@@ -105,17 +107,17 @@ void ThreadPool::run_erased(Erased job, const void* context) noexcept {
   }
 }
 
-void ThreadPool::work() {
+void ThreadPool::work(int own) {
   int spins = 0;
   while (!stop_.load()) {
-    if (take_share()) {
+    if (take_share(own)) {
       spins = 0;
     } else if (++spins < kSpins) {
       relax();
     } else {
       std::unique_lock lock(mutex_);
       sleeping_.fetch_add(1);
-      wake_.wait(lock, [&] { return has_share(next_.load()) || stop_.load(); });
+      wake_.wait(lock, [&] { return has_share() || stop_.load(); });
       sleeping_.fetch_sub(1);
       spins = 0;
     }

@@ -19,9 +19,10 @@ int default_threads();
 inline int thread_count(int wanted) { return wanted > 0 ? wanted : default_threads(); }
 
 /// A fixed team of threads: the caller, and others that spin briefly for the next job, then sleep.
-/// A job has one share for each member; whoever is free takes the next one, so the caller never
-/// waits for a thread that the system does not let run (another program, another pool, more threads
-/// than processors) but for what that thread has begun. run() neither allocates nor throws. One
+/// A job has one share for each member. Each takes its own, so what a thread has in its caches
+/// serves the next job too; who is done takes one that nobody has begun, so the caller never waits
+/// for a thread that the system does not let run (another program, another pool, more threads than
+/// processors) but for what that thread has begun. run() neither allocates nor throws. One
 /// run() at a time; jobs must not call run().
 class ThreadPool {
  public:
@@ -71,19 +72,24 @@ class ThreadPool {
  private:
   using Erased = void (*)(const void* context, int member);
   void run_erased(Erased job, const void* context) noexcept;
-  void work();
-  bool take_share() noexcept;
-  bool has_share(uint64_t next) const;
+  void work(int own);
+  bool take_share(int own) noexcept;
+  bool has_share() const;
 
   const int members_;  // the caller and the workers; these read it while they are still being made
   SharedWork shared_;  // of the job that share() runs
   std::vector<std::thread> workers_;
   Erased job_ = nullptr;
   const void* context_ = nullptr;
-  // Which share is next, and of which job: shares in the low half, jobs counted in the high one.
-  // Who takes a share does so of the job that it has looked at, and until that share is done the
-  // job, its context and this thread's run() stay.
-  alignas(64) std::atomic<uint64_t> next_;
+  // The last job of which a share was taken. Who takes one puts the job that it has looked at in
+  // the place of the one before. So that job is not done, and it, its context and its run() stay
+  // until the share is done.
+  struct alignas(64) Taken {
+    std::atomic<uint64_t> of{0};
+  };
+  std::vector<Taken> taken_;  // by share
+  // Of the current job. Before the first there is nothing to take.
+  alignas(64) std::atomic<uint64_t> number_{0};
   alignas(64) std::atomic<int> done_{0};  // shares of the current job
   std::atomic<int> sleeping_{0};
   std::atomic<bool> stop_{false};

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,8 +67,7 @@ class TimedModel {
     steps_ = list_steps(decode_, plan);
     spent_->resize(plan.steps.size());
     for (size_t i = 0; i < plan.steps.size(); ++i) {
-      plan.steps[i].step =
-          std::make_unique<TimedStep>(std::move(plan.steps[i].step), (*spent_)[i]);
+      plan.steps[i].step = std::make_unique<TimedStep>(std::move(plan.steps[i].step), (*spent_)[i]);
     }
     if (weights_in_cache) put_weights_in_cache(plan);
     const Graph* const prefill = model.find(GraphRole::prefill);
@@ -131,25 +131,65 @@ std::vector<Kind> kinds_of(const std::vector<ListedStep>& steps, double filled) 
     if (kind == kinds.end()) kind = kinds.insert(kinds.end(), Kind{what});
     kind->steps.push_back(i);
     const StepCost& cost = steps[i].cost;
-    kind->bytes += cost.weight_bytes +
-                   static_cast<int64_t>(static_cast<double>(cost.cache_bytes) * filled);
+    kind->bytes +=
+        cost.weight_bytes + static_cast<int64_t>(static_cast<double>(cost.cache_bytes) * filled);
   }
   return kinds;
 }
 
-double sum_of(const std::vector<double>& each, const Kind& kind) {
-  double sum = 0.0;
-  for (const size_t step : kind.steps) sum += each[step];
-  return sum;
+/// What the rounds gave: milliseconds a token, by round and step, and the rate of a plain read.
+struct Samples {
+  std::vector<std::vector<double>> from_memory;
+  std::vector<std::vector<double>> from_cache;
+  double read_bytes_per_s = 0.0;
+};
+
+Samples measure(const Arguments& arguments, TimedModel& from_memory, TimedModel& from_cache,
+                ThreadPool& pool) {
+  const std::vector<int64_t> ids =
+      scattered_ids(arguments.depth + arguments.generate, from_memory.runner().vocab());
+  const std::span<const int64_t> all(ids);
+  const auto depth = static_cast<size_t>(arguments.depth);
+  Samples samples;
+  const auto generate = [&](TimedModel& model, std::vector<std::vector<double>>& rounds) {
+    if (rounds.empty() && depth > 0) model.runner().prefill(all.first(depth));
+    model.runner().truncate(arguments.depth);
+    rounds.push_back(model.generate(all.subspan(depth)));
+    return 0.0;
+  };
+  const std::vector<double> read = interleave(3, arguments.rounds, [&](size_t which) {
+                                     if (which == 0) {
+                                       return generate(from_memory, samples.from_memory);
+                                     }
+                                     if (which == 1)
+                                       return generate(from_cache, samples.from_cache);
+                                     return sustained_read_rate(pool, 0.5);
+                                   }).back();
+  // The round that does not count, see interleave().
+  samples.from_memory.erase(samples.from_memory.begin());
+  samples.from_cache.erase(samples.from_cache.begin());
+  samples.read_bytes_per_s = spread(read).median;
+  return samples;
 }
 
-void print_row(std::string_view times, const std::vector<double>& memory,
-               const std::vector<double>& cache, int64_t bytes, std::string_view what) {
-  const double each = spread(memory).median;
-  const double rate = static_cast<double>(bytes) / each / 1e6;
-  std::cout << fmt::format("{:>5}{:>9.3f}{:>9.3f}{:>12}{:>8}  {}\n", times, each,
-                           spread(cache).median, bytes,
-                           bytes < 1'000'000 ? "" : fmt::format("{:.1f}", rate), what);
+double median_of(const Kind& kind, const std::vector<std::vector<double>>& rounds) {
+  std::vector<double> sums;
+  for (const std::vector<double>& each : rounds) {
+    double& sum = sums.emplace_back(0.0);
+    for (const size_t step : kind.steps) sum += each[step];
+  }
+  return spread(std::move(sums)).median;
+}
+
+void print(const Kind& kind, const Samples& samples) {
+  // Of a step that reads next to nothing a rate says nothing.
+  constexpr int64_t kWorthARate = 1'000'000;
+  const double time = median_of(kind, samples.from_memory);
+  const double gigabytes = static_cast<double>(kind.bytes) / 1e9;
+  std::cout << fmt::format(
+      "{:>5}{:>9.3f}{:>9.3f}{:>12}{:>8}  {}\n", kind.steps.size(), time,
+      median_of(kind, samples.from_cache), kind.bytes,
+      kind.bytes < kWorthARate ? "" : fmt::format("{:.1f}", 1000.0 * gigabytes / time), kind.what);
 }
 
 void run(const Arguments& arguments) {
@@ -157,51 +197,24 @@ void run(const Arguments& arguments) {
   const Model model = read_model(arguments.model);
   TimedModel from_memory(model, /*weights_in_cache=*/false, pool);
   TimedModel from_cache(model, /*weights_in_cache=*/true, pool);
-  const std::vector<int64_t> ids =
-      scattered_ids(arguments.depth + arguments.generate, from_memory.runner().vocab());
-  const std::span<const int64_t> all(ids);
-  const auto depth = static_cast<size_t>(arguments.depth);
-  for (TimedModel* const timed : {&from_memory, &from_cache}) {
-    if (depth > 0) timed->runner().prefill(all.first(depth));
-  }
+  const Samples samples = measure(arguments, from_memory, from_cache, *pool);
 
-  const double middle = static_cast<double>(arguments.depth) +
-                        static_cast<double>(arguments.generate) / 2.0;
-  const std::vector<Kind> kinds = kinds_of(
-      from_memory.steps(), middle / static_cast<double>(from_memory.runner().context()));
-  constexpr size_t kWeights = 2;  // samples of a round: either kind of weights, and a plain read
-  std::vector<std::vector<std::vector<double>>> samples(kWeights);  // [kWeights][round][step], ms
-  const std::vector<double> read =
-      interleave(kWeights + 1, arguments.rounds, [&](size_t which) {
-        if (which == kWeights) return sustained_read_rate(*pool, 0.5) / 1e9;
-        TimedModel& timed = which == 0 ? from_memory : from_cache;
-        timed.runner().truncate(arguments.depth);
-        samples[which].push_back(timed.generate(all.subspan(depth)));
-        return 0.0;
-      }).back();
-
-  // What the round has that does not count, see interleave().
-  for (auto& rounds : samples) rounds.erase(rounds.begin());
+  const double filled =
+      static_cast<double>(arguments.depth) + static_cast<double>(arguments.generate) / 2.0;
+  const std::vector<Kind> kinds =
+      kinds_of(from_memory.steps(), filled / static_cast<double>(from_memory.runner().context()));
   std::cout << fmt::format(
       "a token at depth {}, {} threads, medians of {} rounds of {} tokens; a plain read of memory "
       "has {:.1f} GB/s\n{:>5}{:>9}{:>9}{:>12}{:>8}  step\n",
-      arguments.depth, pool->size(), arguments.rounds, arguments.generate, spread(read).median,
-      "times", "ms", "cached", "bytes", "GB/s");
-  const auto by_round = [&](size_t which, const auto& value) {
-    std::vector<double> values;
-    for (const std::vector<double>& each : samples[which]) values.push_back(value(each));
-    return values;
-  };
-  Kind whole{"all steps"};
+      arguments.depth, pool->size(), arguments.rounds, arguments.generate,
+      samples.read_bytes_per_s / 1e9, "steps", "ms", "cached", "bytes", "GB/s");
+  Kind whole{"all"};
   for (const Kind& kind : kinds) {
-    const auto time = [&](const std::vector<double>& each) { return sum_of(each, kind); };
-    print_row(std::to_string(kind.steps.size()), by_round(0, time), by_round(1, time), kind.bytes,
-              kind.what);
+    print(kind, samples);
     whole.steps.insert(whole.steps.end(), kind.steps.begin(), kind.steps.end());
     whole.bytes += kind.bytes;
   }
-  const auto time = [&](const std::vector<double>& each) { return sum_of(each, whole); };
-  print_row("", by_round(0, time), by_round(1, time), whole.bytes, whole.what);
+  print(whole, samples);
 }
 
 }  // namespace

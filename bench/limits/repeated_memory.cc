@@ -34,9 +34,8 @@ std::shared_ptr<const std::byte> RepeatedMemory::view(size_t bytes) const {
   void* const first = mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (first == MAP_FAILED) fail("mmap");
   auto* const begin = static_cast<std::byte*>(first);
-  std::shared_ptr<const std::byte> memory(begin, [all](const std::byte* address) {
-    munmap(const_cast<std::byte*>(address), all);
-  });
+  std::shared_ptr<const std::byte> memory(
+      begin, [all](const std::byte* address) { munmap(const_cast<std::byte*>(address), all); });
   for (size_t at = 0; at < all; at += kBytes) {
     constexpr int kFlags = MAP_SHARED | MAP_FIXED | MAP_POPULATE;
     if (mmap(begin + at, kBytes, PROT_READ, kFlags, file_, 0) == MAP_FAILED) fail("mmap");
